@@ -1,0 +1,1 @@
+"""wmbxl: exact n-gram audits of benchmarks against corpora."""

@@ -1,0 +1,672 @@
+"""The compiled inner loops: arrays in, arrays out.
+
+A window of n tokens contains, for any q <= n, a q-gram that starts at a token whose number is divisible by
+``stride = n - q + 1``. So the scan hashes only those q-grams, asks a small filter whether the benchmark has them, and
+looks at the windows around the few that it has. Every candidate is then compared with the benchmark byte by byte.
+
+Text is UTF-8 that is valid and, for the ``release`` profile, free of capitals outside ASCII (`capitals` finds the
+documents that must be lower-cased in Python first).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple, TypeVar
+
+import numba
+import numpy as np
+
+from wmbxl.vector import byte_mask, count_bits, load_word, lowest_bit
+
+Array = np.ndarray[Any, Any]
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def jit(function: F) -> F:
+    """Compile with the one set of options that all kernels share.
+
+    No on-disk cache: it has crashed under several workers that share a folder.
+    """
+    return numba.njit(nogil=True, cache=False, error_model="numpy", boundscheck=False)(function)  # type: ignore[no-any-return]
+
+
+ZERO, ONE, ALL = np.uint64(0), np.uint64(1), np.uint64(0xFFFFFFFFFFFFFFFF)
+_LAST = np.uint64(63)
+
+white_space_and_braces = byte_mask((0x09, 0x0D), (0x1C, 0x20), (0x24, 0x24), (0x7B, 0x7B), (0x7D, 0x7D))
+white_space = byte_mask((0x09, 0x0D), (0x1C, 0x20))
+backslashes = byte_mask((0x5C, 0x5C))
+letters = byte_mask((0x41, 0x5A), (0x61, 0x7A))
+non_ascii = byte_mask((0x80, 0xFF))
+continuation = byte_mask((0x80, 0xBF))
+space_leads = byte_mask((0xC2, 0xC2), (0xE1, 0xE3))
+
+
+class Tables(NamedTuple):
+    """What the scan knows of the benchmark (see `wmbxl.index.ProbeIndex`)."""
+
+    text: Array
+    gram_start: Array
+    gram_end: Array
+    gram_hash: Array
+    slots: Array
+    filter: Array
+    ns: Array
+    powers: Array
+    parameters: Array
+
+
+# Places in `Tables.parameters`, all uint64.
+SEED, Q, STRIDE, RELEASE, SLOT_SHIFT, FILTER_SHIFT = range(6)
+
+# Places in the scan's state, which survives a return with full buffers.
+DOC, POS, BASE, STARTS, ENDS, NEXT, IN_SEPARATOR, IN_COMMAND, SPILL = range(9)
+STATE_SIZE = 9
+
+TOKENS_HELD = 4096  # the most tokens of a document in view at once; bounds memory for endless documents
+
+
+def new_state() -> Array:
+    """Return the state of a scan that has not begun."""
+    state = np.zeros(STATE_SIZE, dtype=np.int64)
+    state[POS] = -1
+    return state
+
+
+# ---------------------------------------------------------------- tokens
+
+
+@jit
+def wide_space(data: Array, at: int, end: int) -> int:
+    """Return the length in bytes of the white space outside ASCII that starts at `at`, or 0."""
+    first = data[at]
+    if first == 0xC2:
+        return 2 if at + 1 < end and (data[at + 1] == 0x85 or data[at + 1] == 0xA0) else 0
+    if at + 2 >= end:
+        return 0
+    second, third = data[at + 1], data[at + 2]
+    if first == 0xE1:
+        return 3 if second == 0x9A and third == 0x80 else 0
+    if first == 0xE2:
+        if second == 0x80:
+            return 3 if third <= 0x8A or third == 0xA8 or third == 0xA9 or third == 0xAF else 0
+        return 3 if second == 0x81 and third == 0x9F else 0
+    return 3 if first == 0xE3 and second == 0x80 and third == 0x80 else 0
+
+
+@jit
+def separators(data: Array, block: Array, at: int, here: int, end: int, release: bool, state: Array) -> np.uint64:
+    """Return the separator bits of the 64 bytes ``block[at:at + 64]``, which are ``data[here:here + 64]``.
+
+    Bytes from `end` on count as separators. Carries commands and wide spaces into the next block through `state`.
+    """
+    valid = ALL if end - here >= 64 else (ONE << np.uint64(end - here)) - ONE
+    found = white_space_and_braces(block, at) if release else white_space(block, at)
+    found |= np.uint64(state[SPILL])
+    state[SPILL] = 0
+    if non_ascii(block, at) & valid:
+        leads = space_leads(block, at) & valid
+        while leads:
+            bit = lowest_bit(leads)
+            leads &= leads - ONE
+            length = wide_space(data, here + bit, end)
+            if length:
+                run = (ONE << np.uint64(length)) - ONE
+                found |= run << np.uint64(bit)
+                if bit + length > 64:
+                    state[SPILL] = np.int64(run >> np.uint64(64 - bit))
+    if release:
+        letter = letters(block, at) & valid
+        backslash = backslashes(block, at) & valid
+        following = letter >> ONE
+        if backslash >> _LAST and here + 64 < end:
+            byte = data[here + 64] | 0x20
+            if 0x61 <= byte <= 0x7A:
+                following |= ONE << _LAST
+        opening = backslash & following
+        first = ((opening << ONE) | np.uint64(state[IN_COMMAND])) & letter
+        # Adding the first letter to its run of letters carries through the run and clears it.
+        command = opening | (letter & ~(letter + first))
+        state[IN_COMMAND] = np.int64(command >> _LAST)
+        found |= command
+    return found | ~valid
+
+
+@jit
+def fill(data: Array, end: int, release: bool, state: Array, starts: Array, ends: Array, pad: Array) -> None:
+    """Append token boundaries of the current document until its end or until the buffers are nearly full."""
+    here = state[POS]
+    n_starts, n_ends = state[STARTS], state[ENDS]
+    outside = np.uint64(state[IN_SEPARATOR])
+    limit = len(starts) - 64
+    while here < end and n_starts < limit:
+        if here + 64 <= len(data):
+            found = separators(data, data, here, here, end, release, state)
+        else:
+            pad[: len(data) - here] = data[here:]
+            found = separators(data, pad, 0, here, end, release, state)
+        begin = ~found & ((found << ONE) | outside)
+        finish = found & ((~found << ONE) | (outside ^ ONE))
+        outside = found >> _LAST
+        while begin:
+            starts[n_starts] = here + lowest_bit(begin)
+            n_starts += 1
+            begin &= begin - ONE
+        while finish:
+            ends[n_ends] = here + lowest_bit(finish)
+            n_ends += 1
+            finish &= finish - ONE
+        here += 64
+    if here >= end and n_ends < n_starts:
+        ends[n_ends] = end
+        n_ends += 1
+    state[POS] = here
+    state[STARTS], state[ENDS] = n_starts, n_ends
+    state[IN_SEPARATOR] = np.int64(outside)
+
+
+# ---------------------------------------------------------------- hashes
+
+_MIX = np.uint64(0x9FB21C651E98DF25)
+_BASE = np.uint64(0xD6E8FEB86659FD93)
+_HALF = np.uint64(32)
+_X7F, _X80 = np.uint64(0x7F7F7F7F7F7F7F7F), np.uint64(0x8080808080808080)
+_TO_A, _PAST_Z = np.uint64(0x3F3F3F3F3F3F3F3F), np.uint64(0x2525252525252525)
+_TWO, _THREE, _SIX = np.uint64(2), np.uint64(3), np.uint64(6)
+
+
+@jit
+def lower_word(word: np.uint64) -> np.uint64:
+    """Lower-case the ASCII capitals among eight bytes."""
+    low = word & _X7F
+    capital = ((low + _TO_A) ^ (low + _PAST_Z)) & ~word & _X80
+    return word | (capital >> _TWO)
+
+
+@jit
+def word_at(data: Array, at: int, end: int) -> np.uint64:
+    """Return up to eight bytes of ``data[at:end]``, the rest zero."""
+    length = end - at
+    if at + 8 <= len(data):
+        word = load_word(data, at)
+        return word if length >= 8 else word & ((ONE << np.uint64(8 * length)) - ONE)
+    word = ZERO
+    for i in range(min(length, 8)):
+        word |= np.uint64(data[at + i]) << np.uint64(8 * i)
+    return word
+
+
+@jit
+def hash_token(data: Array, start: int, end: int, release: bool, seed: np.uint64) -> np.uint64:
+    """Hash one token, lower-cased for the release profile."""
+    value = seed ^ np.uint64(end - start)
+    for at in range(start, end, 8):
+        word = word_at(data, at, end)
+        value = (value ^ (lower_word(word) if release else word)) * _MIX
+        value ^= value >> _HALF
+    return value
+
+
+@jit
+def finish_hash(value: np.uint64, n: int) -> np.uint64:
+    """Spread a polynomial hash over all bits and keep lengths apart."""
+    value = (value ^ (np.uint64(n) * _BASE)) * _MIX
+    value ^= value >> _HALF
+    return value * _BASE
+
+
+@jit
+def in_filter(table: Array, value: np.uint64, shift: np.uint64) -> bool:
+    """Whether the filter may hold `value`; two bits in one word, so one cache line is touched."""
+    word = table[value >> shift]
+    return (word >> (value & _LAST)) & (word >> ((value >> _SIX) & _LAST)) & ONE != ZERO
+
+
+@jit
+def add_to_filter(table: Array, values: Array, shift: np.uint64) -> None:
+    """Add `values` to the filter."""
+    for value in values:
+        table[value >> shift] |= (ONE << (value & _LAST)) | (ONE << ((value >> _SIX) & _LAST))
+
+
+@jit
+def fill_slots(slots: Array, hashes: Array, shift: np.uint64) -> None:
+    """Enter each hash's position plus one into an open-addressing table."""
+    last = len(slots) - 1
+    for i in range(len(hashes)):
+        at = np.int64(hashes[i] >> shift)
+        while slots[at]:
+            at = (at + 1) & last
+        slots[at] = i + 1
+
+
+@jit
+def look_up(slots: Array, hashes: Array, value: np.uint64, shift: np.uint64) -> int:
+    """Return the position of `value` in `hashes`, or -1."""
+    last = len(slots) - 1
+    at = np.int64(value >> shift)
+    while slots[at]:
+        i = np.int64(slots[at]) - 1
+        if hashes[i] == value:
+            return i
+        at = (at + 1) & last
+    return -1
+
+
+@jit
+def hash_tokens(data: Array, starts: Array, ends: Array, release: bool, seed: np.uint64) -> Array:
+    """Hash every token."""
+    out = np.empty(len(starts), dtype=np.uint64)
+    for i in range(len(starts)):
+        out[i] = hash_token(data, starts[i], ends[i], release, seed)
+    return out
+
+
+@jit
+def hash_windows(tokens: Array, bounds: Array, n: int) -> tuple[Array, Array]:
+    """Hash every window of `n` tokens inside the runs ``tokens[bounds[i]:bounds[i + 1]]``.
+
+    Returns the hashes and, for each, the number of its first token.
+    """
+    count = 0
+    for i in range(len(bounds) - 1):
+        count += max(0, bounds[i + 1] - bounds[i] - n + 1)
+    hashes = np.empty(count, dtype=np.uint64)
+    first = np.empty(count, dtype=np.int64)
+    k = 0
+    for i in range(len(bounds) - 1):
+        for j in range(bounds[i], bounds[i + 1] - n + 1):
+            value = ZERO
+            for t in range(j, j + n):
+                value = value * _BASE + tokens[t]
+            hashes[k] = finish_hash(value, n)
+            first[k] = j
+            k += 1
+    return hashes, first
+
+
+@jit
+def same_bytes(text: Array, start: Array, end: Array, other: Array, other_end: Array) -> bool:
+    """Whether ``text[start[i]:end[i]]`` equals ``text[other[i]:other_end[i]]`` for every i."""
+    for i in range(len(start)):
+        if end[i] - start[i] != other_end[i] - other[i]:
+            return False
+        for k in range(end[i] - start[i]):
+            if text[start[i] + k] != text[other[i] + k]:
+                return False
+    return True
+
+
+def power_of_base(n: int) -> int:
+    """Return the factor by which a token leaves the polynomial hash of `n` tokens."""
+    return pow(int(_BASE), n, 1 << 64)
+
+
+# ---------------------------------------------------------------- matches
+
+
+@jit
+def confirm(data: Array, starts: Array, ends: Array, j: int, n: int, tables: Tables, gram: int) -> bool:
+    """Whether the `n` tokens from `j` are, byte by byte, the benchmark's n-gram."""
+    at = np.int64(tables.gram_start[gram])
+    stop = np.int64(tables.gram_end[gram])
+    release = tables.parameters[RELEASE] != ZERO
+    text = tables.text
+    for t in range(j, j + n):
+        if t > j:
+            if at >= stop or text[at] != 0x20:
+                return False
+            at += 1
+        if stop - at < ends[t] - starts[t]:
+            return False
+        for k in range(starts[t], ends[t]):
+            byte = data[k]
+            if release and 0x41 <= byte <= 0x5A:
+                byte |= 0x20
+            if byte != text[at]:
+                return False
+            at += 1
+    return at == stop
+
+
+@jit
+def look_closer(
+    data: Array, starts: Array, ends: Array, i: int, available: int, tables: Tables, prefix: Array, doc: int,
+    found: Array, count: int,
+) -> int:  # fmt: skip
+    """Append the matches among the windows whose first sampled q-gram starts at token `i`; return the new count."""
+    seed, release = tables.parameters[SEED], tables.parameters[RELEASE] != ZERO
+    first = max(0, i - np.int64(tables.parameters[STRIDE]) + 1)
+    longest = tables.ns[-1]
+    last = min(available, i + longest)
+    prefix[0] = ZERO
+    for t in range(first, last):
+        prefix[t - first + 1] = prefix[t - first] * _BASE + hash_token(data, starts[t], ends[t], release, seed)
+    for j in range(first, i + 1):
+        for k in range(len(tables.ns)):
+            n = tables.ns[k]
+            if j + n > last:
+                break
+            value = finish_hash(prefix[j + n - first] - prefix[j - first] * tables.powers[k], n)
+            gram = look_up(tables.slots, tables.gram_hash, value, tables.parameters[SLOT_SHIFT])
+            if gram >= 0 and confirm(data, starts, ends, j, n, tables, gram):
+                found[count, 0] = doc
+                found[count, 1] = gram
+                found[count, 2] = starts[j]
+                found[count, 3] = ends[j + n - 1]
+                count += 1
+    return count
+
+
+@jit
+def probe(
+    data: Array, finished: bool, tables: Tables, state: Array, starts: Array, ends: Array, prefix: Array,
+    found: Array, count: int,
+) -> int:  # fmt: skip
+    """Probe the sampled q-grams of the tokens in view; return the new count of matches.
+
+    Stops early when `found` could overflow; ``state[NEXT]`` then tells where.
+    """
+    seed, release = tables.parameters[SEED], tables.parameters[RELEASE] != ZERO
+    q, stride = np.int64(tables.parameters[Q]), np.int64(tables.parameters[STRIDE])
+    shift = tables.parameters[FILTER_SHIFT]
+    available = state[ENDS]
+    reach = q if finished else tables.ns[-1]
+    most = stride * len(tables.ns)
+    i = state[NEXT] - state[BASE]
+    while i + reach <= available and count + most <= len(found):
+        value = ZERO
+        for t in range(i, i + q):
+            value = value * _BASE + hash_token(data, starts[t], ends[t], release, seed)
+        if in_filter(tables.filter, finish_hash(value, q), shift):
+            count = look_closer(data, starts, ends, i, available, tables, prefix, state[DOC], found, count)
+        i += stride
+    state[NEXT] = state[BASE] + i
+    return count
+
+
+@jit
+def shift_tokens(state: Array, starts: Array, ends: Array, stride: int) -> None:
+    """Drop the tokens that no further window can contain."""
+    first = max(0, state[NEXT] - state[BASE] - stride + 1)
+    first = min(first, state[ENDS])
+    for k in range(first, state[STARTS]):
+        starts[k - first] = starts[k]
+    for k in range(first, state[ENDS]):
+        ends[k - first] = ends[k]
+    state[BASE] += first
+    state[STARTS] -= first
+    state[ENDS] -= first
+
+
+@jit
+def find_matches(
+    data: Array, offsets: Array, tables: Tables, state: Array, starts: Array, ends: Array, doc_tokens: Array,
+    found: Array,
+) -> int:  # fmt: skip
+    """Find the benchmark's n-grams in the documents ``data[offsets[d]:offsets[d + 1]]``.
+
+    Parameters
+    ----------
+    data : uint8 array
+    offsets : int64 array, one more than there are documents
+    state : int64 array from `new_state`, carried from call to call
+    starts, ends : int64 arrays, scratch of length `TOKENS_HELD`
+    doc_tokens : int64 array, receives each document's number of tokens
+    found : int64 array of shape (matches, 4), receives document, n-gram, first byte, byte after the last
+
+    Returns
+    -------
+    int
+        Matches found by this call. Call again with the same state until ``state[DOC]`` is the number of documents.
+    """
+    release = tables.parameters[RELEASE] != ZERO
+    stride = np.int64(tables.parameters[STRIDE])
+    prefix = np.empty(stride + tables.ns[-1] + 1, dtype=np.uint64)
+    pad = np.zeros(64, dtype=np.uint8)
+    count = 0
+    while state[DOC] < len(offsets) - 1:
+        doc = state[DOC]
+        end = offsets[doc + 1]
+        if state[POS] < 0:
+            state[:] = 0
+            state[DOC], state[POS], state[IN_SEPARATOR] = doc, offsets[doc], 1
+        while True:
+            fill(data, end, release, state, starts, ends, pad)
+            finished = state[POS] >= end
+            count = probe(data, finished, tables, state, starts, ends, prefix, found, count)
+            if count + stride * len(tables.ns) > len(found):
+                return count
+            if finished:
+                break
+            shift_tokens(state, starts, ends, stride)
+        doc_tokens[doc] = state[BASE] + state[ENDS]
+        state[DOC] += 1
+        state[POS] = -1
+    return count
+
+
+@jit
+def capitals(data: Array, offsets: Array, table: Array) -> Array:
+    """Tell which documents hold a character outside ASCII that lower-casing changes.
+
+    Parameters
+    ----------
+    table : uint8 array
+        One bit for each code point, little-endian.
+
+    Returns
+    -------
+    bool array, one for each document
+    """
+    out = np.zeros(len(offsets) - 1, dtype=np.bool_)
+    for doc in range(len(offsets) - 1):
+        at, end = offsets[doc], offsets[doc + 1]
+        while at < end:
+            if at + 64 <= len(data):
+                high = non_ascii(data, at)
+                if not high:
+                    at += 64
+                    continue
+                at += lowest_bit(high)
+                if at >= end:
+                    break
+            first = data[at]
+            if first < 0x80:
+                at += 1
+                continue
+            if first < 0xE0:
+                code, length = first & 0x1F, 2
+            elif first < 0xF0:
+                code, length = first & 0x0F, 3
+            else:
+                code, length = first & 0x07, 4
+            for k in range(1, length):
+                code = (code << 6) | (data[at + k] & 0x3F)
+            if (code >> 3) < len(table) and (table[code >> 3] >> (code & 7)) & 1:
+                out[doc] = True
+                break
+            at += length
+    return out
+
+
+@jit
+def code_points(data: Array, offsets: Array, found: Array, out: Array) -> None:
+    """Turn the byte positions of matches into code points of their documents.
+
+    `found` is in order of document and first byte, as `find_matches` leaves it. `out` has shape (matches, 2).
+    """
+    doc, at, points = -1, 0, 0
+    for i in range(len(found)):
+        if found[i, 0] != doc:
+            doc = found[i, 0]
+            at, points = offsets[doc], 0
+        while at < found[i, 2]:
+            if at + 64 <= found[i, 2]:
+                points += 64 - count_bits(continuation(data, at))
+                at += 64
+            else:
+                points += (data[at] & 0xC0) != 0x80
+                at += 1
+        out[i, 0] = points
+        beyond = points
+        for k in range(at, found[i, 3]):
+            beyond += (data[k] & 0xC0) != 0x80
+        out[i, 1] = beyond
+
+
+# ---------------------------------------------------------------- JSON values
+
+# Places in the state of `split_values`.
+AT, DEPTH, BASE_DEPTH, IN_STRING, ESCAPED, BEGUN = range(6)
+VALUES_STATE = 6
+
+
+@jit
+def split_values(data: Array, state: Array, spans: Array) -> tuple[int, bool]:
+    """Find the values of a JSON array, or values that follow one another, in ``data[state[AT]:]``.
+
+    Parameters
+    ----------
+    data : uint8 array
+    state : int64 array
+        Zeros at first. ``state[BEGUN]`` is one more than the start of a value that goes on.
+    spans : int64 array of shape (most, 2)
+        Receives first byte and byte after the last of each value.
+
+    Returns
+    -------
+    count : int
+    finished : bool
+        Whether all of `data` was looked at; otherwise `spans` is full.
+    """
+    count = 0
+    at = state[AT]
+    while at < len(data):
+        if count == len(spans):
+            state[AT] = at
+            return count, False
+        byte = data[at]
+        inside = state[DEPTH] > state[BASE_DEPTH]
+        if state[IN_STRING]:
+            if state[ESCAPED]:
+                state[ESCAPED] = 0
+            elif byte == 0x5C:
+                state[ESCAPED] = 1
+            elif byte == 0x22:
+                state[IN_STRING] = 0
+        elif byte == 0x5B and state[DEPTH] == 0 and not state[BEGUN]:
+            state[DEPTH] = state[BASE_DEPTH] = 1
+        elif not inside and (byte <= 0x20 or byte == 0x2C or byte == 0x5D):
+            if state[BEGUN]:
+                spans[count, 0], spans[count, 1] = state[BEGUN] - 1, at
+                count += 1
+                state[BEGUN] = 0
+            if byte == 0x5D:
+                state[DEPTH] = state[BASE_DEPTH] = 0
+        else:
+            if not state[BEGUN]:
+                state[BEGUN] = at + 1
+            if byte == 0x22:
+                state[IN_STRING] = 1
+            elif byte == 0x7B or byte == 0x5B:
+                state[DEPTH] += 1
+            elif (byte == 0x7D or byte == 0x5D) and inside:
+                state[DEPTH] -= 1
+                if state[DEPTH] == state[BASE_DEPTH]:
+                    spans[count, 0], spans[count, 1] = state[BEGUN] - 1, at + 1
+                    count += 1
+                    state[BEGUN] = 0
+        at += 1
+    state[AT] = at
+    return count, True
+
+
+@jit
+def release_values(state: Array, length: int) -> int:
+    """Return how many bytes of the data are done with, and move the state to where the data starts without them."""
+    done = state[BEGUN] - 1 if state[BEGUN] else state[AT]
+    state[AT] -= done
+    if state[BEGUN]:
+        state[BEGUN] = 1
+    return done
+
+
+# ---------------------------------------------------------------- counting
+
+_P1, _P2 = np.uint64(0x9E3779B185EBCA87), np.uint64(0xC2B2AE3D27D4EB4F)
+_P3, _P4 = np.uint64(0x165667B19E3779F9), np.uint64(0x85EBCA77C2B2AE63)
+_P5 = np.uint64(0x27D4EB2F165667C5)
+
+
+@jit
+def rotate(value: np.uint64, bits: int) -> np.uint64:
+    """Rotate to the left."""
+    return (value << np.uint64(bits)) | (value >> np.uint64(64 - bits))
+
+
+@jit
+def priorities(documents: Array, starts: Array) -> Array:
+    """Return xxh64 (seed 0) of each pair of integers, as 16 little-endian bytes; uint64 arrays."""
+    out = np.empty(len(documents), dtype=np.uint64)
+    for i in range(len(documents)):
+        value = _P5 + np.uint64(16)
+        for word in (documents[i], starts[i]):
+            value ^= rotate(word * _P2, 31) * _P1
+            value = rotate(value, 27) * _P1 + _P4
+        value = (value ^ (value >> np.uint64(33))) * _P2
+        value = (value ^ (value >> np.uint64(29))) * _P3
+        out[i] = value ^ (value >> np.uint64(32))
+    return out
+
+
+class Counts(NamedTuple):
+    """Running counts of a shard piece, one cell for each n-gram or entry; zero where nothing was found.
+
+    ``*_last`` is one more than the last document that counted; ``grams`` and ``entries`` list the cells in use.
+    """
+
+    occurrences: Array
+    gram_documents: Array
+    gram_last: Array
+    grams: Array
+    entry_documents: Array
+    entry_last: Array
+    entries: Array
+
+
+@jit
+def count_matches(
+    found: Array, first_doc: int, owner_bounds: Array, owners: Array, gram_lengths: Array, lengths: int,
+    counts: Counts, used: Array,
+) -> None:  # fmt: skip
+    """Add matches to the running counts.
+
+    Parameters
+    ----------
+    found : int64 array of shape (matches, 4), as `find_matches` leaves it
+    first_doc : int
+        Number of the batch's first document in the piece.
+    used : int64 array of shape (2,)
+        How many cells of ``counts.grams`` and ``counts.entries`` are in use.
+    """
+    for i in range(len(found)):
+        doc = first_doc + found[i, 0] + 1
+        gram = found[i, 1]
+        if counts.occurrences[gram] == 0:
+            counts.grams[used[0]] = gram
+            used[0] += 1
+        counts.occurrences[gram] += 1
+        if counts.gram_last[gram] == doc:
+            continue
+        counts.gram_last[gram] = doc
+        counts.gram_documents[gram] += 1
+        for at in range(np.int64(owner_bounds[gram]), np.int64(owner_bounds[gram + 1])):
+            entry = np.int64(owners[at]) * lengths + gram_lengths[gram]
+            if counts.entry_last[entry] == doc:
+                continue
+            counts.entry_last[entry] = doc
+            if counts.entry_documents[entry] == 0:
+                counts.entries[used[1]] = entry
+                used[1] += 1
+            counts.entry_documents[entry] += 1

@@ -1,0 +1,152 @@
+"""One record: from the bytes of a JSON value to a text and a document id, or the reason why not."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+
+from wmbxl.text import replace_surrogates
+
+# Reasons that leave no gap: the document has no text to audit.
+NO_TEXT = ("text_missing", "text_null", "text_empty")
+# Reasons that leave a gap, and what a person is told about them.
+GAPS = {
+    "not_json": "records that are not JSON",
+    "not_object": "records that are not JSON objects",
+    "too_nested": "records nested too deeply for the JSON parsers",
+    "text_number": "texts that are numbers",
+    "text_boolean": "texts that are booleans",
+    "text_object": "texts that are objects",
+    "text_list": "texts that are lists (join lists of strings with --join-lists)",
+    "text_other": "texts of a type that isn't text",
+}
+REPAIRED = "utf8_repaired"
+
+_MISSING = object()
+
+
+@dataclass(frozen=True)
+class Skip(Exception):
+    """A record that can't be used, with the ledger's reason."""
+
+    reason: str
+
+
+@dataclass(frozen=True)
+class Parsed:
+    """A JSON value, and whether bytes that were not UTF-8 became U+FFFD on the way."""
+
+    value: Any
+    repaired: bool = False
+
+
+def parse_json(data: bytes) -> Parsed:
+    """Parse one JSON value, tolerantly.
+
+    What strict parsers refuse and Python's `json` reads is read: NaN, lone surrogates, huge integers, raw control
+    characters. The last of several equal keys wins. Bytes that are not UTF-8 become U+FFFD.
+
+    Raises
+    ------
+    Skip
+        ``not_json`` or ``too_nested``.
+    """
+    try:
+        return Parsed(orjson.loads(data))
+    except orjson.JSONDecodeError:
+        pass
+    try:
+        text, repaired = data.decode(), False
+    except UnicodeDecodeError:
+        text, repaired = data.decode(errors="replace"), True
+    try:
+        return Parsed(json.loads(text.lstrip("\ufeff"), strict=False, parse_int=str, parse_float=str), repaired)
+    except RecursionError:
+        raise Skip("too_nested") from None
+    except ValueError:
+        raise Skip("not_json") from None
+
+
+def get_field(record: Mapping[str, Any], name: str, default: Any = None) -> Any:
+    """Return a field by its name, or by its dotted path where no field has the whole name.
+
+    Examples
+    --------
+    >>> get_field({"meta": {"id": 7}}, "meta.id")
+    7
+    """
+    if name in record:
+        return record[name]
+    value: Any = record
+    for part in name.split("."):
+        if not isinstance(value, Mapping) or part not in value:
+            return default
+        value = value[part]
+    return value
+
+
+def field_names(record: Mapping[str, Any], prefix: str = "") -> list[str]:
+    """Return the dotted names of a record's fields.
+
+    Examples
+    --------
+    >>> field_names({"text": "a", "meta": {"id": 7}})
+    ['text', 'meta', 'meta.id']
+    """
+    names: list[str] = []
+    for key, value in record.items():
+        names.append(f"{prefix}{key}")
+        if isinstance(value, Mapping):
+            names.extend(field_names(value, f"{prefix}{key}."))
+    return names
+
+
+def text_of(value: Any, join_lists: bool) -> str:
+    """Return a field's value as text.
+
+    Raises
+    ------
+    Skip
+        With the reason, if it isn't text.
+    """
+    if isinstance(value, str):
+        return replace_surrogates(value)
+    if value is _MISSING:
+        raise Skip("text_missing")
+    if value is None:
+        raise Skip("text_null")
+    if isinstance(value, list):
+        if join_lists and all(isinstance(item, str) for item in value):
+            return replace_surrogates("\n".join(value))
+        raise Skip("text_list")
+    if isinstance(value, bool):
+        raise Skip("text_boolean")
+    raise Skip("text_object" if isinstance(value, Mapping) else "text_number")
+
+
+def record_text(parsed: Any, name: str, join_lists: bool) -> str:
+    """Return the text of a parsed record.
+
+    Raises
+    ------
+    Skip
+        With the reason, if there is none.
+    """
+    if not isinstance(parsed, dict):
+        raise Skip("not_object")
+    return text_of(get_field(parsed, name, _MISSING), join_lists)
+
+
+def record_id(parsed: Mapping[str, Any], name: str | None) -> str | None:
+    """Return a record's id as text, or None."""
+    value = get_field(parsed, name) if name else None
+    return None if value is None or isinstance(value, Mapping | list) else replace_surrogates(str(value))
+
+
+def names_in(records: Iterable[Any]) -> set[str]:
+    """Return the dotted names of all fields of `records`."""
+    return {name for record in records if isinstance(record, dict) for name in field_names(record)}

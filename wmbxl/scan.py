@@ -1,0 +1,362 @@
+"""One shard against the index, with no Dask: candidates from the kernels, confirmed, counted, and sampled as evidence."""
+
+from __future__ import annotations
+
+import os
+import socket
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import xxhash
+
+from wmbxl import kernels
+from wmbxl.index import ProbeIndex
+from wmbxl.readers import Account, Batch, read
+from wmbxl.tally import EVIDENCE, Amount, Sparse, Tally, cap_evidence
+from wmbxl.text import original_positions
+from wmbxl.types import Shard
+
+Array = np.ndarray[Any, Any]
+
+EVIDENCE_CAP = 20
+CONTEXT = 80  # code points of a snippet before and after the match
+MATCHES_HELD = 1 << 16  # matches taken from the kernel at a time
+PAIRS_HELD = 1 << 20  # (match, owner) pairs looked at at a time
+LOWERED = 1 << 20  # bytes lower-cased at a time
+
+_CAPITALS = np.packbits(
+    [0x80 <= code and not 0xD800 <= code < 0xE000 and chr(code).lower() != chr(code) for code in range(0x20000)],
+    bitorder="little",
+)
+_LIMIT = np.uint64(0xFFFFFFFFFFFFFFFF)
+
+
+@dataclass(frozen=True)
+class Progress:
+    """What a scan has got through since it last told."""
+
+    decoded_bytes: int
+    documents: int
+    windows: int
+    hits: int
+
+
+@dataclass(frozen=True)
+class Scanned:
+    """The tally of one piece, and its line in the ledger."""
+
+    tally: Tally
+    ledger: dict[str, Any]
+
+
+def scan_shard(shard: Shard, index: ProbeIndex, evidence_cap: int = EVIDENCE_CAP) -> Tally:
+    """Count the benchmark's n-grams in one shard, here and now, without Dask.
+
+    Parameters
+    ----------
+    shard : Shard
+        From `Corpus.shards`.
+    index : ProbeIndex
+    evidence_cap : int
+        Most evidence rows kept for each problem, channel and n.
+
+    Returns
+    -------
+    Tally
+        What could not be read is in its ``skipped``, ``faults`` and ``unread_bytes``; it does not raise.
+    """
+    return scan_piece(shard, index, evidence_cap).tally
+
+
+def scan_piece(
+    shard: Shard, index: ProbeIndex, evidence_cap: int = EVIDENCE_CAP, tell: Callable[[Progress], None] | None = None
+) -> Scanned:
+    """Scan one shard piece; call `tell` after every batch."""
+    began = time.perf_counter()
+    account = Account()
+    counter = _Counter(index, shard, evidence_cap)
+    before = 0
+    for batch in read(shard, account):
+        progress = counter.add(batch)
+        if tell:
+            tell(Progress(account.decoded - before, len(batch), progress[0], progress[1]))
+            before = account.decoded
+    tally = counter.finish(account)
+    return Scanned(tally, _ledger_line(shard, account, tally, time.perf_counter() - began))
+
+
+def _ledger_line(shard: Shard, account: Account, tally: Tally, seconds: float) -> dict[str, Any]:
+    return {
+        "corpus": shard.corpus,
+        "shard": shard.url,
+        "start": shard.start,
+        "stop": shard.stop,
+        "unit": shard.unit,
+        "size": shard.size,
+        "version": shard.version,
+        "records": account.records,
+        "documents": account.documents,
+        "tokens": tally.tokens,
+        "file_bytes": tally.file_bytes,
+        "unread_bytes": tally.unread_bytes,
+        "skipped": sorted(account.skipped.items()),
+        "skipped_bytes": sorted(account.skipped_bytes.items()),
+        "status": _status(account, tally),
+        "reason": account.fault.reason if account.fault else None,
+        "position": account.fault.position if account.fault else None,
+        "error": str(account.fault) if account.fault else None,
+        "seconds": seconds,
+        "worker": f"{socket.gethostname()}:{os.getpid()}",
+    }
+
+
+def _status(account: Account, tally: Tally) -> str:
+    if account.fault or tally.unread_bytes:
+        return "incomplete"
+    return "complete" if account.file_bytes or account.records else "empty"
+
+
+class _Counter:
+    """The running counts and evidence of one piece."""
+
+    def __init__(self, index: ProbeIndex, shard: Shard, cap: int) -> None:
+        self.index, self.shard = index, shard
+        self.tables = index.tables()
+        self.documents, self.tokens = 0, 0
+        self.windows = np.zeros(len(index.ns), dtype=np.int64)
+        self.evidence = _Evidence(index, cap)
+        grams, entries = index.size, index.entries
+        # Zeros that are never touched cost no memory.
+        self.counts = kernels.Counts(
+            *(np.zeros(grams, dtype=np.int64) for _ in range(3)), np.empty(grams, dtype=np.int64),
+            *(np.zeros(entries, dtype=np.int64) for _ in range(2)), np.empty(entries, dtype=np.int64),
+        )  # fmt: skip
+        self.used = np.zeros(2, dtype=np.int64)
+        self.scratch = np.empty((2, kernels.TOKENS_HELD), dtype=np.int64)
+        self.found = np.empty((MATCHES_HELD, 4), dtype=np.int64)
+
+    def add(self, batch: Batch) -> tuple[int, int]:
+        """Count a batch; return how many windows it had, and how many matched."""
+        folded = _Folded.of(batch, self.index.profile == "release")
+        doc_tokens = np.zeros(len(batch), dtype=np.int64)
+        state, hits = kernels.new_state(), 0
+        while state[kernels.DOC] < len(batch):
+            count = kernels.find_matches(
+                folded.data, folded.offsets, self.tables, state, self.scratch[0], self.scratch[1], doc_tokens,
+                self.found,
+            )  # fmt: skip
+            if count:
+                hits += count
+                self._count(batch, folded, self.found[:count])
+        windows = np.maximum(0, doc_tokens - np.array(self.index.ns)[:, None] + 1).sum(axis=1)
+        self.windows += windows
+        self.tokens += int(doc_tokens.sum())
+        self.documents += len(batch)
+        self.evidence.describe(folded)
+        return int(windows.sum()), hits
+
+    def _count(self, batch: Batch, folded: _Folded, found: Array) -> None:
+        arrays = self.index.arrays
+        kernels.count_matches(
+            found, self.documents, arrays["owner_bounds"], arrays["owners"], self.index.gram_lengths,
+            len(self.index.ns), self.counts, self.used,
+        )  # fmt: skip
+        self.evidence.add(batch, folded, found)
+
+    def finish(self, account: Account) -> Tally:
+        """Return the tally of the piece."""
+        grams = np.sort(self.counts.grams[: self.used[0]])
+        entries = np.sort(self.counts.entries[: self.used[1]])
+        per_gram = np.stack([self.counts.occurrences[grams], self.counts.gram_documents[grams]], axis=1)
+        sizes = account.skipped_bytes
+        fault = account.fault
+        return Tally(
+            fingerprint=self.index.fingerprint,
+            cap=self.evidence.cap,
+            windows=tuple(int(count) for count in self.windows),
+            pieces=1,
+            records=account.records,
+            documents=account.documents,
+            tokens=self.tokens,
+            file_bytes=account.file_bytes,
+            decoded_bytes=account.decoded,
+            unread_bytes=account.unread_bytes,
+            skipped={key: Amount(count, sizes[key]) for key, count in sorted(account.skipped.items())},
+            faults={fault.reason: Amount(1, account.lost_bytes)} if fault else {},
+            names=frozenset(sorted(account.names)[:50]),
+            grams=Sparse(grams, per_gram),
+            entries=Sparse(entries, self.counts.entry_documents[entries][:, None]),
+            evidence=self.evidence.table(self.shard),
+        )
+
+
+@dataclass(frozen=True)
+class _Folded:
+    """A batch's bytes as the kernels want them; `lowered` tells which documents Python had to lower-case."""
+
+    batch: Batch
+    data: Array
+    offsets: Array
+    lowered: Array
+
+    @classmethod
+    def of(cls, batch: Batch, release: bool) -> _Folded:
+        lowered = (
+            kernels.capitals(batch.data, batch.offsets, _CAPITALS) if release else np.zeros(len(batch), dtype=bool)
+        )
+        if not lowered.any():
+            return cls(batch, batch.data, batch.offsets, lowered)
+        parts = [
+            _lower(batch.data[start:end]) if fold else batch.data[start:end]
+            for start, end, fold in zip(batch.offsets, batch.offsets[1:], lowered, strict=False)
+        ]
+        data = np.concatenate(parts)
+        data.flags.writeable = False  # one type for the kernels, which compile for each
+        offsets = np.cumsum([0] + [len(part) for part in parts])
+        offsets.flags.writeable = False
+        return cls(batch, data, offsets, lowered)
+
+    def place(self, doc: int, points: Array) -> Array:
+        """Turn code points of the folded text into code points of the original; shape (matches, 2)."""
+        if not self.lowered[doc]:
+            return points
+        text = self.batch.text(doc)
+        if len(text.lower()) == len(text):
+            return points
+        origin = np.array(original_positions(text))
+        return np.stack([origin[points[:, 0]], origin[points[:, 1] - 1] + 1], axis=1)
+
+    def snippet(self, doc: int, start: int, end: int, at: int, stop: int) -> str:
+        """Return the original text around code points ``start:end``, which are bytes ``at:stop`` of the folded text."""
+        if self.lowered[doc]:
+            return self.batch.text(doc)[max(0, start - CONTEXT) : end + CONTEXT]
+        data, low, high = self.data, self.offsets[doc], self.offsets[doc + 1]
+        before = data[max(low, at - 4 * CONTEXT) : at].tobytes().decode(errors="ignore")
+        after = data[stop : min(high, stop + 4 * CONTEXT)].tobytes().decode(errors="ignore")
+        return before[-CONTEXT:] + data[at:stop].tobytes().decode() + after[:CONTEXT]
+
+
+def _lower(data: Array) -> Array:
+    """Lower-case a document as Python does, a bounded amount at a time.
+
+    White space never decides how a letter is lower-cased, so the text may be cut there.
+    """
+    out = bytearray()
+    at = 0
+    while at < len(data):
+        stop = min(at + LOWERED, len(data))
+        if stop < len(data):
+            blanks = np.flatnonzero(data[at:stop] <= 0x20)
+            while not len(blanks) and stop < len(data):
+                stop = min(stop + LOWERED, len(data))
+                blanks = np.flatnonzero(data[at:stop] <= 0x20)
+            if len(blanks) and stop < len(data):
+                stop = at + int(blanks[-1])
+        out += data[at : max(stop, at + 1)].tobytes().decode().lower().encode()
+        at = max(stop, at + 1)
+    return np.frombuffer(bytes(out), dtype=np.uint8)
+
+
+class _Evidence:
+    """The matches with the smallest priority, for every entry.
+
+    Only matches below the limit of their n-gram and entry are looked at, so that a phrase that a thousand problems
+    own and every document holds costs little.
+    """
+
+    _COLUMNS = ("entry", "priority", "row", "start", "end", "gram")
+
+    def __init__(self, index: ProbeIndex, cap: int) -> None:
+        self.index, self.cap = index, cap
+        # Limits are kept inverted, so that zeros that were never touched mean "no limit yet".
+        self.gram_limit = np.zeros(index.size, dtype=np.uint64)
+        self.entry_limit = np.zeros(index.entries, dtype=np.uint64)
+        self.rows = np.empty((0, 6), dtype=np.uint64)
+        self.places = np.empty((0, 3), dtype=np.int64)  # document of the batch, first byte, byte after the last
+        self.ids: list[str | None] = []
+        self.snippets: list[str | None] = []
+
+    def add(self, batch: Batch, folded: _Folded, found: Array) -> None:
+        """Take the matches of a batch that may belong to the sample."""
+        if not self.cap:
+            return
+        points = np.empty((len(found), 2), dtype=np.int64)
+        kernels.code_points(folded.data, folded.offsets, found, points)
+        docs, first = np.unique(found[:, 0], return_index=True)
+        hashes = np.empty(len(found), dtype=np.uint64)
+        bounds = [*first.tolist(), len(found)]
+        for doc, low, high in zip(docs.tolist(), bounds, bounds[1:], strict=False):
+            points[low:high] = folded.place(doc, points[low:high])
+            hashes[low:high] = xxhash.xxh64_intdigest(batch.data[batch.offsets[doc] : batch.offsets[doc + 1]])
+        priority = kernels.priorities(hashes, points[:, 0].astype(np.uint64))
+        chosen = self._below_gram_limit(found[:, 1], priority)
+        for part in self._by_pairs(found[chosen, 1], chosen):
+            which, entry = self.index.owner_entries(found[part, 1])
+            match = part[which]
+            near = priority[match] <= ~self.entry_limit[entry]
+            match, entry = match[near], entry[near]
+            row = batch.rows[found[match, 0]]
+            columns = (entry, priority[match], row, points[match, 0], points[match, 1], found[match, 1])
+            self._merge(np.stack([column.astype(np.uint64) for column in columns], axis=1), found[match][:, [0, 2, 3]])
+
+    def _below_gram_limit(self, gram: Array, priority: Array) -> Array:
+        """Return the matches among the `cap` smallest of their n-gram so far, and lower the limits."""
+        near = np.flatnonzero(priority <= ~self.gram_limit[gram])
+        near = near[np.lexsort((priority[near], gram[near]))]
+        owner = gram[near]
+        rank = np.arange(len(near)) - np.searchsorted(owner, owner)
+        last = near[rank == self.cap - 1]
+        np.maximum.at(self.gram_limit, gram[last], ~priority[last])
+        # Copies of a document tie: all that equal the limit stay until rows decide.
+        return near[priority[near] <= ~self.gram_limit[owner]]
+
+    def _by_pairs(self, gram: Array, chosen: Array) -> Iterator[Array]:
+        """Split the chosen matches so that no part has many more than `PAIRS_HELD` owners."""
+        bounds = self.index.arrays["owner_bounds"]
+        pairs = np.cumsum(bounds[gram + 1].astype(np.int64) - bounds[gram])
+        cuts = np.searchsorted(pairs, np.arange(PAIRS_HELD, pairs[-1] if len(pairs) else 0, PAIRS_HELD))
+        yield from (part for part in np.split(chosen, cuts) if len(part))
+
+    def _merge(self, rows: Array, places: Array) -> None:
+        """Add rows, keep the first `cap` of every entry, and lower the limits."""
+        if not len(rows):
+            return
+        kept = len(self.rows)
+        rows, places = np.concatenate([self.rows, rows]), np.concatenate([self.places, places])
+        order = np.lexsort((rows[:, 3], rows[:, 2], rows[:, 1], rows[:, 0]))
+        entry = rows[order, 0]
+        rank = np.arange(len(order)) - np.searchsorted(entry, entry)
+        full = order[rank == self.cap - 1]
+        self.entry_limit[rows[full, 0].astype(np.int64)] = ~rows[full, 1]
+        order = order[rank < self.cap]
+        self.rows, self.places = rows[order], places[order]
+        old = order < kept
+        self.ids = [self.ids[i] if is_old else None for i, is_old in zip(order, old, strict=True)]
+        self.snippets = [self.snippets[i] if is_old else None for i, is_old in zip(order, old, strict=True)]
+
+    def describe(self, folded: _Folded) -> None:
+        """Fetch id and snippet of the rows that came from this batch, while it is at hand."""
+        for i, snippet in enumerate(self.snippets):
+            if snippet is None:
+                doc, at, stop = self.places[i].tolist()
+                start, end = self.rows[i, 3:5].tolist()
+                self.ids[i] = folded.batch.ids[doc]
+                self.snippets[i] = folded.snippet(doc, start, end, at, stop)
+
+    def table(self, shard: Shard) -> pa.Table:
+        """Return the sample, schema `wmbxl.tally.EVIDENCE`."""
+        numbers = dict(zip(self._COLUMNS, self.rows.T, strict=True))
+        columns: dict[str, Any] = {
+            "shard": [shard.url] * len(self.rows),
+            "piece": np.full(len(self.rows), shard.start, dtype=np.int64),
+            "document_id": self.ids,
+            "snippet": self.snippets,
+        }
+        for name, values in numbers.items():
+            columns[name] = values if name == "priority" else values.astype(np.int64)
+        table = pa.Table.from_pydict({name: columns[name] for name in EVIDENCE.names}, schema=EVIDENCE)
+        return cap_evidence(table, self.cap)

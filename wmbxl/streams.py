@@ -1,0 +1,270 @@
+"""Bytes in: files opened through fsspec, read forward, retried, decompressed."""
+
+from __future__ import annotations
+
+import bz2
+import codecs
+import lzma
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import IO, Any
+
+import fsspec
+import tenacity
+from isal import igzip_lib
+
+from wmbxl.errors import Unreadable
+from wmbxl.formats import Codec, codec_of
+
+if sys.version_info >= (3, 14):
+    from compression import zstd
+else:
+    from backports import zstd
+
+BLOCK = 1 << 20  # bytes read from a file, and produced by a decompressor, at a time
+
+_PERMANENT = (
+    FileNotFoundError, PermissionError, IsADirectoryError, NotADirectoryError, NotImplementedError, ValueError,
+    TypeError, ImportError,
+)  # fmt: skip
+
+
+def _passing(error: BaseException) -> bool:
+    return isinstance(error, Exception) and not isinstance(error, (*_PERMANENT, Unreadable))
+
+
+retry = tenacity.Retrying(
+    retry=tenacity.retry_if_exception(_passing),
+    stop=tenacity.stop_after_attempt(5),
+    wait=tenacity.wait_exponential_jitter(initial=0.2, max=10),
+    reraise=True,
+)
+
+
+def unreadable(url: str, error: BaseException, position: int | None = None) -> Unreadable:
+    """Return `error` as the ledger names it."""
+    if isinstance(error, Unreadable):
+        return error
+    if isinstance(error, FileNotFoundError):
+        return Unreadable("missing", f"{url}: the file is gone", position)
+    if isinstance(error, PermissionError):
+        return Unreadable("permission_denied", f"{url}: permission denied: check rights or credentials", position)
+    return Unreadable("io_error", f"{url}: {type(error).__name__}: {error}", position)
+
+
+class Source:
+    """A file read forward, reopened where a passing fault struck.
+
+    Parameters
+    ----------
+    url : str
+    storage_options : dict
+        For fsspec.
+    position : int
+        The first byte to read.
+    """
+
+    def __init__(self, url: str, storage_options: dict[str, Any], position: int = 0) -> None:
+        self.url = url
+        self.position = position
+        self._storage_options = storage_options
+        self._file: IO[bytes] | None = None
+
+    def read(self, size: int = BLOCK) -> bytes:
+        """Return the next bytes, at most `size`; none at the end of the file.
+
+        Raises
+        ------
+        Unreadable
+            After five tries, or at once for a fault that doesn't pass.
+        """
+        try:
+            data: bytes = retry(self._read, size)
+        except Exception as error:
+            raise unreadable(self.url, error, self.position) from error
+        self.position += len(data)
+        return data
+
+    def _read(self, size: int) -> bytes:
+        try:
+            if self._file is None:
+                filesystem, path = fsspec.url_to_fs(self.url, **self._storage_options)
+                self._file = filesystem.open(path, "rb")
+                self._file.seek(self.position)
+            return self._file.read(size)
+        except Exception:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        """Close the file; a later read opens it again."""
+        if self._file is not None:
+            file, self._file = self._file, None
+            file.close()
+
+
+class Chunks:
+    """A stream of byte chunks whose beginning can be looked at.
+
+    Parameters
+    ----------
+    chunks : iterator of bytes
+    """
+
+    def __init__(self, chunks: Iterator[bytes]) -> None:
+        self._chunks = chunks
+        self._ahead: list[bytes] = []
+        self._fault: Unreadable | None = None
+
+    def peek(self, size: int) -> bytes:
+        """Return the first `size` bytes, or all if there are fewer, without taking them."""
+        while sum(map(len, self._ahead)) < size and self._fault is None:
+            try:
+                self._ahead.append(next(self._chunks))
+            except StopIteration:
+                break
+            except Unreadable as fault:  # what came before it can still be read
+                self._fault = fault
+        return b"".join(self._ahead)[:size]
+
+    def __iter__(self) -> Iterator[bytes]:
+        while self._ahead:
+            yield self._ahead.pop(0)
+        if self._fault is not None:
+            raise self._fault
+        yield from self._chunks
+
+
+def whole(source: Source) -> Iterator[bytes]:
+    """Yield all of a file."""
+    while data := source.read():
+        yield data
+
+
+def owned_lines(source: Source, start: int, stop: int) -> Iterator[bytes]:
+    """Yield the bytes of the lines that start in ``[start, stop)``; `source` stands at ``max(0, start - 1)``."""
+    if start > 0:
+        while True:
+            before = source.position
+            data = source.read(min(BLOCK, stop - before)) if before < stop else b""
+            if not data:
+                return
+            newline = data.find(b"\n")
+            if newline >= 0:
+                break
+        if before + newline + 1 >= stop:
+            return
+        if newline + 1 < len(data):
+            yield data[newline + 1 :]
+        ended = data.endswith(b"\n")
+    else:
+        ended = True
+    while source.position < stop:
+        data = source.read(min(BLOCK, stop - source.position))
+        if not data:
+            return
+        ended = data.endswith(b"\n")
+        yield data
+    while not ended and (data := source.read()):
+        newline = data.find(b"\n")
+        ended = newline >= 0
+        yield data[: newline + 1] if ended else data
+
+
+@dataclass(frozen=True)
+class _Compression:
+    make: Callable[[int], Any]
+    errors: tuple[type[Exception], ...]
+
+
+_COMPRESSIONS: dict[Codec, _Compression] = {
+    "gz": _Compression(
+        lambda window: igzip_lib.IgzipDecompressor(flag=igzip_lib.DECOMP_GZIP), (igzip_lib.error, EOFError)
+    ),
+    "bz2": _Compression(lambda window: bz2.BZ2Decompressor(), (OSError, ValueError, EOFError)),
+    "xz": _Compression(lambda window: lzma.LZMADecompressor(lzma.FORMAT_XZ), (lzma.LZMAError, EOFError)),
+    "zst": _Compression(
+        lambda window: zstd.ZstdDecompressor(options={zstd.DecompressionParameter.window_log_max: window}),
+        (zstd.ZstdError, EOFError),
+    ),
+}
+
+
+def decompress(source: Source, codec: Codec, max_zstd_window: int = 27) -> Iterator[bytes]:
+    """Yield the decompressed bytes of a file, all members and frames, in chunks of at most `BLOCK` bytes.
+
+    Raises
+    ------
+    Unreadable
+        ``truncated``, ``corrupt``, ``trailing_garbage`` or ``zstd_window``, after everything before the fault.
+    """
+    pending = source.read()
+    while pending:
+        pending = yield from _member(source, codec, pending, max_zstd_window)
+        while not pending.strip(b"\0"):  # padding
+            pending = source.read()
+            if not pending:
+                return
+        pending = pending.lstrip(b"\0")
+        if len(pending) < 16:
+            pending += source.read()
+        if codec_of(pending) != codec:
+            at = source.position - len(pending)
+            raise Unreadable(
+                "trailing_garbage",
+                f"{source.url}: {len(pending)} or more bytes that are not {codec} behind the {codec} data, "
+                f"from byte {at}: cut the file there, or accept the gap with --accept-unread",
+                at,
+            )
+
+
+def _member(source: Source, codec: Codec, data: bytes, window: int) -> Iterator[bytes]:
+    """Yield one member's decompressed bytes; return the bytes behind it."""
+    compression = _COMPRESSIONS[codec]
+    decompressor = compression.make(window)
+    while not decompressor.eof:
+        if decompressor.needs_input and not data:
+            data = source.read()
+            if not data:
+                raise Unreadable(
+                    "truncated",
+                    f"{source.url}: the {codec} data ends in the middle, at byte {source.position}: "
+                    "download it again, or accept the gap with --accept-unread",
+                    source.position,
+                )
+        try:
+            out = decompressor.decompress(data, BLOCK)
+        except compression.errors as error:
+            raise _corrupt(source, codec, error, window) from error
+        data = b""
+        if out:
+            yield out
+    return decompressor.unused_data  # type: ignore[no-any-return]
+
+
+def _corrupt(source: Source, codec: Codec, error: Exception, window: int) -> Unreadable:
+    if codec == "zst" and "memory" in str(error):
+        return Unreadable(
+            "zstd_window",
+            f"{source.url}: its zstd window is larger than 2^{window} bytes: "
+            f"allow it with --max-zstd-window (up to 31), at that much memory a worker",
+            source.position,
+        )
+    return Unreadable(
+        "corrupt",
+        f"{source.url}: corrupt {codec} data before byte {source.position} ({error}): "
+        "download it again, or accept the gap with --accept-unread",
+        source.position,
+    )
+
+
+def to_utf8(chunks: Iterator[bytes], encoding: str) -> Iterator[bytes]:
+    """Re-encode a stream. Lone surrogates stay as invalid bytes, for the record parser to repair and count."""
+    decoder = codecs.getincrementaldecoder(encoding)("surrogatepass")
+    try:
+        for chunk in chunks:
+            yield decoder.decode(chunk).encode("utf-8", "surrogatepass")
+        yield decoder.decode(b"", True).encode("utf-8", "surrogatepass")
+    except UnicodeDecodeError as error:
+        raise Unreadable("corrupt", f"broken {encoding} text: {error}") from error

@@ -1,0 +1,113 @@
+"""Vector instructions for the kernels: questions asked of 64 bytes at once.
+
+Each function exists twice: as LLVM code, and as plain Python for when Numba's compiler is off
+(``NUMBA_DISABLE_JIT=1``), so that coverage tools and debuggers can step through the kernels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numba
+import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.extending import intrinsic
+
+Bytes = np.ndarray[Any, np.dtype[np.uint8]]
+Range = tuple[int, int]
+
+WIDTH = 64
+_BYTE = ir.IntType(8)
+_WORD = ir.IntType(64)
+_VECTOR = ir.VectorType(_BYTE, WIDTH)
+
+
+def _pointer(context: Any, builder: Any, array_type: Any, array: Any, index: Any) -> Any:
+    """Return the address of ``array[index]``."""
+    struct = context.make_array(array_type)(context, builder, array)
+    return cgutils.gep_inbounds(builder, struct.data, index)
+
+
+def byte_mask(*ranges: Range) -> Callable[[Bytes, int], np.uint64]:
+    """Make ``mask(array, index)``: bit ``i`` tells whether ``array[index + i]`` lies in one of `ranges` (inclusive).
+
+    The result reads 64 bytes from `index` without checking bounds.
+    """
+    if numba.config.DISABLE_JIT:
+        return _interpreted_mask(ranges)
+
+    def splat(value: int) -> Any:
+        return ir.Constant(_VECTOR, [value] * WIDTH)
+
+    @intrinsic
+    def mask(typing_context, array, index):  # type: ignore[no-untyped-def]
+        def code(context, builder, signature, args):  # type: ignore[no-untyped-def]
+            address = _pointer(context, builder, signature.args[0], *args)
+            vector = builder.load(builder.bitcast(address, _VECTOR.as_pointer()), align=1)
+            found = None
+            for low, high in ranges:
+                if low == high:
+                    hit = builder.icmp_unsigned("==", vector, splat(low))
+                else:
+                    hit = builder.icmp_unsigned("<=", builder.sub(vector, splat(low)), splat(high - low))
+                found = hit if found is None else builder.or_(found, hit)
+            return builder.bitcast(found, _WORD)
+
+        return types.uint64(array, types.intp), code
+
+    return mask  # type: ignore[no-any-return]
+
+
+def _interpreted_mask(ranges: tuple[Range, ...]) -> Callable[[Bytes, int], np.uint64]:
+    table = np.zeros(256, dtype=np.uint8)
+    for low, high in ranges:
+        table[low : high + 1] = 1
+
+    def mask(array: Bytes, index: int) -> np.uint64:
+        bits = np.packbits(table[array[index : index + WIDTH]], bitorder="little")
+        return np.uint64(int.from_bytes(bits.tobytes(), "little"))
+
+    return mask
+
+
+if numba.config.DISABLE_JIT:
+
+    def load_word(array: Bytes, index: int) -> np.uint64:
+        """Return 8 bytes from `index` as a little-endian integer."""
+        return np.uint64(int.from_bytes(array[index : index + 8].tobytes(), "little"))
+
+    def lowest_bit(word: np.uint64) -> int:
+        """Return the position of the lowest bit that is set in a word that isn't zero."""
+        value = int(word)
+        return (value & -value).bit_length() - 1
+
+    def count_bits(word: np.uint64) -> int:
+        """Return how many bits are set."""
+        return int(word).bit_count()
+
+else:
+
+    @intrinsic
+    def load_word(typing_context, array, index):  # type: ignore[no-untyped-def]
+        def code(context, builder, signature, args):  # type: ignore[no-untyped-def]
+            address = _pointer(context, builder, signature.args[0], *args)
+            return builder.load(builder.bitcast(address, _WORD.as_pointer()), align=1)
+
+        return types.uint64(array, types.intp), code
+
+    @intrinsic
+    def lowest_bit(typing_context, word):  # type: ignore[no-untyped-def]
+        def code(context, builder, signature, args):  # type: ignore[no-untyped-def]
+            return builder.cttz(args[0], ir.Constant(ir.IntType(1), 1))
+
+        return types.int64(types.uint64), code
+
+    @intrinsic
+    def count_bits(typing_context, word):  # type: ignore[no-untyped-def]
+        def code(context, builder, signature, args):  # type: ignore[no-untyped-def]
+            return builder.ctpop(args[0])
+
+        return types.int64(types.uint64), code
