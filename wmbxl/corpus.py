@@ -287,17 +287,9 @@ def _shard(corpus: Corpus, filesystem: AbstractFileSystem, info: Mapping[str, An
         corpus=corpus.name,
         url=filesystem.unstrip_protocol(str(info["name"])),
         size=-1 if size is None else int(size),
-        version=version_of(info),
+        version=readers.version_of(info),
         options=corpus.options,
     )
-
-
-def version_of(info: Mapping[str, Any]) -> str:
-    """Return what tells that a file changed: its etag, or else when it was modified."""
-    for key in ("ETag", "etag", "mtime", "LastModified", "last_modified", "modified", "created"):
-        if info.get(key) is not None:
-            return str(info[key])
-    return ""
 
 
 def _without_doubles(shards: Iterable[Shard]) -> tuple[list[Shard], list[LeftOut]]:

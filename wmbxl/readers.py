@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -59,6 +59,8 @@ class Batch:
         _, offsets, data = texts.buffers()
         bounds = np.frombuffer(offsets, dtype=np.int64, count=len(texts) + 1, offset=8 * texts.offset)
         buffer = np.frombuffer(data if data is not None else b"", dtype=np.uint8)
+        # Arrow's own buffers are writable and mapped ones are not; the kernels would compile for each.
+        bounds.flags.writeable = buffer.flags.writeable = False
         return cls(buffer, bounds, rows, ids)
 
     def __len__(self) -> int:
@@ -89,6 +91,8 @@ class Account:
         What ended the piece early.
     names : set of str
         Fields seen in records that lack the text field.
+    consumed : callable
+        Returns how many bytes of the file have been read so far; an estimate, for progress.
     """
 
     records: int = 0
@@ -100,6 +104,7 @@ class Account:
     lost_bytes: int = 0
     fault: Unreadable | None = None
     names: set[str] = field(default_factory=set)
+    consumed: Callable[[], int] = lambda: 0
 
     def skip(self, reason: str, size: int) -> None:
         """Count a record that was skipped or repaired."""
@@ -132,9 +137,41 @@ def read(shard: Shard, account: Account) -> Iterator[Batch]:
         else:
             yield from _stream(shard, account)
     except Unreadable as fault:
-        known = fault.position is not None and fault.reason not in ("truncated", "zstd_window")
-        lost = account.file_bytes - (fault.position or 0) if known else account.file_bytes
-        account.fail(fault, lost)
+        account.fail(fault, _lost(shard, account, fault))
+    if shard.size < 0:  # the size was not known when the file was listed
+        account.file_bytes = account.consumed()
+    if account.fault is None and _changed(shard):
+        fault = Unreadable("changed", f"{shard.url}: changed while it was read: run the audit again")
+        account.fail(fault, account.file_bytes)
+
+
+def _lost(shard: Shard, account: Account, fault: Unreadable) -> int:
+    """Return the bytes of the file that a fault cost; all of the piece where nobody can say how much is missing."""
+    if fault.position is None or fault.reason in ("truncated", "zstd_window"):
+        return account.file_bytes
+    begin = shard.start if shard.unit == "bytes" else 0
+    return account.file_bytes - max(0, fault.position - begin)
+
+
+def _changed(shard: Shard) -> bool:
+    """Whether the file is another one than when it was listed."""
+    if not shard.version:
+        return False
+    try:
+        filesystem, path = fsspec.url_to_fs(shard.url, **shard.options.storage_options)
+        filesystem.invalidate_cache()
+        info = streams.retry(filesystem.info, path)
+    except Exception:
+        return True
+    return version_of(info) != shard.version or int(info.get("size") or 0) != shard.size
+
+
+def version_of(info: Mapping[str, Any]) -> str:
+    """Return what tells that a file changed: its etag, or else when it was modified."""
+    for key in ("ETag", "etag", "mtime", "LastModified", "last_modified", "modified", "created"):
+        if info.get(key) is not None:
+            return str(info[key])
+    return ""
 
 
 def _size(shard: Shard) -> int:
@@ -143,7 +180,7 @@ def _size(shard: Shard) -> int:
     return (shard.size if shard.stop < 0 else min(shard.stop, shard.size)) - shard.start
 
 
-def open_stream(shard: Shard) -> tuple[streams.Chunks, formats.Format]:
+def open_stream(shard: Shard, account: Account) -> tuple[streams.Chunks, formats.Format]:
     """Return the decompressed bytes of a whole file, and its format.
 
     Raises
@@ -152,6 +189,7 @@ def open_stream(shard: Shard) -> tuple[streams.Chunks, formats.Format]:
         If the file can't be opened or its format is refused.
     """
     source = streams.Source(shard.url, shard.options.storage_options)
+    account.consumed = lambda: source.position
     packed = source.read()
     codec = formats.codec_of(packed)
     source.position = 0
@@ -177,10 +215,11 @@ def _empty(url: str) -> formats.Format:
 def _stream(shard: Shard, account: Account) -> Iterator[Batch]:
     if not shard.whole:
         source = streams.Source(shard.url, shard.options.storage_options, max(0, shard.start - 1))
+        account.consumed = lambda: source.position - shard.start
         stop = shard.size if shard.stop < 0 else shard.stop
         yield from _json_batches(lines(streams.owned_lines(source, shard.start, stop)), shard.options, account)
         return
-    chunks, kind = open_stream(shard)
+    chunks, kind = open_stream(shard, account)
     if kind.kind == "parquet":
         yield from _parquet(shard, account)
     elif kind.kind == "arrow_file":
@@ -312,9 +351,9 @@ def _parquet(shard: Shard, account: Account) -> Iterator[Batch]:
             parquet = pq.ParquetFile(file)
             first, stop = (0, -1) if shard.unit == "bytes" else (shard.start, shard.stop)
             groups = range(first, parquet.num_row_groups if stop < 0 else stop)
-            columns = _columns(parquet.schema_arrow, shard.options, account, sum(
-                parquet.metadata.row_group(group).num_rows for group in groups
-            ))  # fmt: skip
+            total = sum(parquet.metadata.row_group(group).num_rows for group in groups)
+            account.consumed = lambda: account.file_bytes * account.records // max(1, total)
+            columns = _columns(parquet.schema_arrow, shard.options, account, total)
             if columns is None:
                 return
             for batch in parquet.iter_batches(row_groups=list(groups), columns=columns, batch_size=1024):

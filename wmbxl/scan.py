@@ -39,10 +39,14 @@ _LIMIT = np.uint64(0xFFFFFFFFFFFFFFFF)
 class Progress:
     """What a scan has got through since it last told."""
 
-    decoded_bytes: int
-    documents: int
-    windows: int
-    hits: int
+    file_bytes: int = 0
+    documents: int = 0
+    windows: int = 0
+
+    def __add__(self, other: Progress) -> Progress:
+        return Progress(
+            self.file_bytes + other.file_bytes, self.documents + other.documents, self.windows + other.windows
+        )
 
 
 @dataclass(frozen=True)
@@ -79,12 +83,13 @@ def scan_piece(
     began = time.perf_counter()
     account = Account()
     counter = _Counter(index, shard, evidence_cap)
-    before = 0
+    told = 0
     for batch in read(shard, account):
-        progress = counter.add(batch)
+        windows = counter.add(batch)
         if tell:
-            tell(Progress(account.decoded - before, len(batch), progress[0], progress[1]))
-            before = account.decoded
+            reached = account.consumed()
+            tell(Progress(reached - told, len(batch), windows))
+            told = reached
     tally = counter.finish(account)
     return Scanned(tally, _ledger_line(shard, account, tally, time.perf_counter() - began))
 
@@ -139,25 +144,24 @@ class _Counter:
         self.scratch = np.empty((2, kernels.TOKENS_HELD), dtype=np.int64)
         self.found = np.empty((MATCHES_HELD, 4), dtype=np.int64)
 
-    def add(self, batch: Batch) -> tuple[int, int]:
-        """Count a batch; return how many windows it had, and how many matched."""
+    def add(self, batch: Batch) -> int:
+        """Count a batch; return how many windows it had."""
         folded = _Folded.of(batch, self.index.profile == "release")
         doc_tokens = np.zeros(len(batch), dtype=np.int64)
-        state, hits = kernels.new_state(), 0
+        state = kernels.new_state()
         while state[kernels.DOC] < len(batch):
             count = kernels.find_matches(
                 folded.data, folded.offsets, self.tables, state, self.scratch[0], self.scratch[1], doc_tokens,
                 self.found,
             )  # fmt: skip
             if count:
-                hits += count
                 self._count(batch, folded, self.found[:count])
         windows = np.maximum(0, doc_tokens - np.array(self.index.ns)[:, None] + 1).sum(axis=1)
         self.windows += windows
         self.tokens += int(doc_tokens.sum())
         self.documents += len(batch)
         self.evidence.describe(folded)
-        return int(windows.sum()), hits
+        return int(windows.sum())
 
     def _count(self, batch: Batch, folded: _Folded, found: Array) -> None:
         arrays = self.index.arrays

@@ -31,7 +31,11 @@ class Token:
 
 def replace_surrogates(text: str) -> str:
     """Return `text` with every lone surrogate as U+FFFD, so that it has a UTF-8 form."""
-    return _SURROGATE.sub("\ufffd", text)
+    try:
+        text.encode()  # far faster than a search, and nearly always enough
+    except UnicodeEncodeError:
+        return _SURROGATE.sub("\ufffd", text)
+    return text
 
 
 @dataclass(frozen=True)

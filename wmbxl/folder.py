@@ -1,0 +1,122 @@
+"""The run folder: files that appear whole or not at all, anywhere fsspec reaches."""
+
+from __future__ import annotations
+
+import json
+import os
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import fsspec
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from wmbxl.errors import NothingMatches, UsageError
+from wmbxl.streams import retry
+
+CHECKPOINTS = "checkpoints"
+
+
+@dataclass(frozen=True)
+class RunFolder:
+    """A folder of one audit.
+
+    Parameters
+    ----------
+    url : str
+    storage_options : mapping
+        For fsspec.
+    """
+
+    url: str
+    storage_options: Mapping[str, Any] = field(default_factory=dict, repr=False)
+
+    def _place(self, name: str) -> tuple[Any, str]:
+        filesystem, root = fsspec.url_to_fs(self.url, **self.storage_options)
+        return filesystem, f"{root.rstrip('/')}/{name}"
+
+    def write(self, name: str, data: bytes) -> None:
+        """Write a file atomically."""
+        filesystem, path = self._place(name)
+        if _is_local(filesystem):
+            _write_local(Path(path), data)
+        else:  # an object appears when its last byte has arrived
+            retry(filesystem.pipe_file, path, data)
+
+    def read(self, name: str) -> bytes:
+        """Read a file.
+
+        Raises
+        ------
+        NothingMatches
+            If there is none.
+        """
+        filesystem, path = self._place(name)
+        try:
+            return retry(filesystem.cat_file, path)  # type: ignore[no-any-return]
+        except FileNotFoundError:
+            raise NothingMatches(f"{self.url}: no {name} in this folder: is it the folder of an audit?") from None
+
+    def exists(self, name: str) -> bool:
+        """Whether a file is there."""
+        filesystem, path = self._place(name)
+        return bool(retry(filesystem.exists, path))
+
+    def checkpoints(self) -> set[str]:
+        """Return the keys of the checkpoints that are there."""
+        filesystem, path = self._place(CHECKPOINTS)
+        filesystem.invalidate_cache()
+        try:
+            names = retry(filesystem.ls, path, detail=False)
+        except FileNotFoundError:
+            return set()
+        return {Path(name).stem for name in names if str(name).endswith(".arrow")}
+
+    def clear(self) -> None:
+        """Delete the folder's checkpoints and tables."""
+        filesystem, path = self._place("")
+        if filesystem.exists(path):
+            filesystem.rm(path.rstrip("/"), recursive=True)
+
+    def read_json(self, name: str = "audit.json") -> dict[str, Any]:
+        """Read a JSON file."""
+        try:
+            return json.loads(self.read(name))  # type: ignore[no-any-return]
+        except ValueError as error:
+            raise UsageError(f"{self.url}/{name}: not JSON ({error}): the file was changed by hand?") from error
+
+    def write_json(self, content: Mapping[str, Any], name: str = "audit.json") -> None:
+        """Write a JSON file."""
+        self.write(name, (json.dumps(content, indent=2, ensure_ascii=False) + "\n").encode())
+
+    def read_table(self, name: str) -> pa.Table:
+        """Read a Parquet file."""
+        return pq.read_table(pa.BufferReader(self.read(name)))
+
+    def write_table(self, name: str, table: pa.Table) -> None:
+        """Write a Parquet file; equal tables give equal bytes."""
+        sink = pa.BufferOutputStream()
+        pq.write_table(table, sink, compression="zstd")
+        self.write(name, sink.getvalue().to_pybytes())
+
+
+def _is_local(filesystem: Any) -> bool:
+    protocol = filesystem.protocol
+    return "file" in ((protocol,) if isinstance(protocol, str) else protocol)
+
+
+def _write_local(path: Path, data: bytes) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex}.tmp")
+    try:
+        with temporary.open("wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise

@@ -1,0 +1,104 @@
+"""The work of an audit, cut into tasks, each with a key that changes when its result could."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from wmbxl.corpus import Corpus
+from wmbxl.errors import FieldNotFound
+from wmbxl.readers import Account, read
+from wmbxl.records import NO_TEXT
+from wmbxl.types import Shard
+
+TASKS_AIMED_AT = 4096  # small shards share tasks so that there aren't many more tasks of a corpus than this
+_SAMPLED = 3  # shards looked into before the start
+
+
+@dataclass(frozen=True)
+class Task:
+    """Pieces that are scanned together and leave one checkpoint.
+
+    Parameters
+    ----------
+    key : str
+        Names the checkpoint. It covers the index, the evidence cap, how the corpus is read, and every piece with
+        its size and version, so that a result is only taken up where all of these are the same.
+    corpus : str
+    shards : tuple of Shard
+    """
+
+    key: str
+    corpus: str
+    shards: tuple[Shard, ...]
+
+    @property
+    def file_bytes(self) -> int:
+        """Bytes of the files that the task covers."""
+        return sum(piece_bytes(shard) for shard in self.shards)
+
+
+def piece_bytes(shard: Shard) -> int:
+    """Return the bytes of the file that a piece covers, 0 if unknown."""
+    return max(0, shard.weight if shard.weight >= 0 else shard.size)
+
+
+def plan(corpus: Corpus, block_size: int, fingerprint: str, cap: int) -> list[Task]:
+    """Cut a corpus into tasks, in the order of its shards."""
+    shards = corpus.shards(block_size)
+    most = max(1, len(shards) // TASKS_AIMED_AT)
+    return [
+        Task(_key(corpus, group, fingerprint, cap), corpus.name, tuple(group))
+        for group in _groups(shards, block_size, most)
+    ]
+
+
+def _groups(shards: Sequence[Shard], block_size: int, most: int) -> Iterator[list[Shard]]:
+    group: list[Shard] = []
+    held = 0
+    for shard in shards:
+        if group and (len(group) >= most or held + piece_bytes(shard) > block_size):
+            yield group
+            group, held = [], 0
+        group.append(shard)
+        held += piece_bytes(shard)
+    if group:
+        yield group
+
+
+def _key(corpus: Corpus, shards: Sequence[Shard], fingerprint: str, cap: int) -> str:
+    pieces = [[s.url, s.start, s.stop, s.unit, s.size, s.version] for s in shards]
+    reading = [corpus.text_field, corpus.id_field, corpus.join_lists, corpus.max_zstd_window]
+    content = json.dumps([fingerprint, cap, corpus.name, reading, pieces])
+    return hashlib.sha256(content.encode()).hexdigest()[:32]
+
+
+def check_fields(corpus: Corpus) -> None:
+    """Look into a few shards and stop early if no record there has the text field.
+
+    Raises
+    ------
+    FieldNotFound
+    """
+    shards = corpus.listing.shards
+    step = max(1, (len(shards) - 1) // (_SAMPLED - 1))
+    names: set[str] = set()
+    for shard in shards[::step][:_SAMPLED]:
+        account = Account()
+        next(read(shard, account), None)
+        if account.documents or any(account.skipped[reason] for reason in account.skipped if _has_field(reason)):
+            return
+        names |= account.names
+    if names:
+        raise field_not_found(corpus, names)
+
+
+def _has_field(reason: str) -> bool:
+    return reason.startswith("text_") and reason != NO_TEXT[0]
+
+
+def field_not_found(corpus: Corpus, names: set[str] | frozenset[str]) -> FieldNotFound:
+    """Return the error for a corpus none of whose records has the text field."""
+    return FieldNotFound(f"corpus {corpus.name}", corpus.text_field, names, "--corpus-text-field (text_field in YAML)")

@@ -1,0 +1,183 @@
+"""What runs on a worker: the index that it holds, and one task."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+from distributed import WorkerPlugin, get_worker
+
+from wmbxl.errors import NothingMatches
+from wmbxl.folder import CHECKPOINTS, RunFolder
+from wmbxl.index import ProbeIndex
+from wmbxl.metadata import ledger_table
+from wmbxl.plan import Task
+from wmbxl.records import GAPS
+from wmbxl.scan import Progress, scan_piece
+from wmbxl.tally import Tally
+
+TELL_EVERY = 0.5  # seconds between a worker's events
+PASSING_FAULTS = ("missing", "permission_denied", "io_error", "changed")  # tried again when a run is resumed
+
+_indexes: dict[str, ProbeIndex] = {}
+
+
+class IndexPlugin(WorkerPlugin):  # type: ignore[misc]
+    """Puts the index on every worker, also on one that joins late, as a file mapped into memory.
+
+    (``scatter(broadcast=True)`` reaches only the workers of that moment, and the scheduler drops copies.)
+    """
+
+    def __init__(self, fingerprint: str, data: bytes) -> None:
+        self.name = f"wmbxl-{fingerprint[:16]}"
+        self.fingerprint = fingerprint
+        self.data = data
+
+    def setup(self, worker: Any) -> None:
+        """Write the index beside the worker's other files and map it."""
+        path = Path(worker.local_directory) / f"{self.name}.arrow"
+        path.write_bytes(self.data)
+        _indexes[self.fingerprint] = ProbeIndex.open(path)
+
+    def teardown(self, worker: Any) -> None:
+        """Forget the index."""
+        _indexes.pop(self.fingerprint, None)
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a task, or any number of them, found: a tally for each corpus, and the ledger."""
+
+    tallies: Mapping[str, Tally]
+    ledger: pa.Table
+
+    @classmethod
+    def sum(cls, results: Iterable[Result]) -> Result:
+        """Add results; ledgers stand one behind the other."""
+        parts = list(results)
+        names = dict.fromkeys(name for part in parts for name in part.tallies)
+        tallies = {name: Tally.sum(p.tallies[name] for p in parts if name in p.tallies) for name in names}
+        return cls(tallies, pa.concat_tables([part.ledger for part in parts]))
+
+    def to_bytes(self) -> bytes:
+        """Return the result as two Arrow IPC streams."""
+        tallies = pa.table(
+            {"corpus": list(self.tallies), "tally": [tally.to_bytes() for tally in self.tallies.values()]}
+        )
+        sink = pa.BufferOutputStream()
+        for table in (tallies, self.ledger):
+            with pa.ipc.new_stream(sink, table.schema) as writer:
+                writer.write_table(table)
+        return sink.getvalue().to_pybytes()  # type: ignore[no-any-return]
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> Result:
+        """Read a result that `to_bytes` wrote."""
+        source = pa.BufferReader(data)
+        table = pa.ipc.open_stream(source).read_all()
+        pairs = zip(table["corpus"].to_pylist(), table["tally"].to_pylist(), strict=True)
+        tallies = {name: Tally.from_bytes(tally) for name, tally in pairs}
+        return cls(tallies, pa.ipc.open_stream(source).read_all())
+
+
+@dataclass(frozen=True)
+class Job:
+    """What all tasks of a run have in common.
+
+    Parameters
+    ----------
+    fingerprint : str
+        Of the index.
+    cap : int
+        Most evidence rows for each entry.
+    folder : RunFolder
+    topic : str
+        Under which events are sent.
+    release : frozenset of str
+        Corpora that decide S0 and S1.
+    reference : int
+        Position in `ns` of the n whose flagged problems are shown meanwhile.
+    """
+
+    fingerprint: str
+    cap: int
+    folder: RunFolder
+    topic: str
+    release: frozenset[str]
+    reference: int
+
+
+def run_task(planned: tuple[Task, bool], job: Job) -> Result:
+    """Scan a task and leave a checkpoint, or take the checkpoint up if there is one."""
+    task, has_checkpoint = planned
+    index = _indexes[job.fingerprint]
+    teller = _Teller(job, task)
+    result = _take_up(task, job) if has_checkpoint else None
+    resumed = result is not None
+    if result is None:
+        scanned = [scan_piece(shard, index, job.cap, teller.batch) for shard in task.shards]
+        tally = Tally.sum(piece.tally for piece in scanned)
+        result = Result({task.corpus: tally}, ledger_table(piece.ledger for piece in scanned))
+        if not any(reason in PASSING_FAULTS for reason in tally.faults):
+            job.folder.write(f"{CHECKPOINTS}/{task.key}.arrow", result.to_bytes())
+    teller.done(result, _flagged(index, job, result), resumed)
+    return result
+
+
+def _take_up(task: Task, job: Job) -> Result | None:
+    """Read a checkpoint; None if it is gone or damaged, so that the task is scanned again."""
+    try:
+        return Result.from_bytes(job.folder.read(f"{CHECKPOINTS}/{task.key}.arrow"))
+    except (NothingMatches, OSError, ValueError, KeyError, pa.ArrowException):
+        return None
+
+
+def _flagged(index: ProbeIndex, job: Job, result: Result) -> list[int]:
+    """Return the problems with a hit at the reference n in a corpus that decides S0."""
+    lengths, channels = len(index.ns), len(index.channels)
+    entries = [tally.entries.keys for name, tally in result.tallies.items() if name in job.release]
+    return sorted(
+        {int(entry) // lengths // channels for keys in entries for entry in keys[keys % lengths == job.reference]}
+    )
+
+
+class _Teller:
+    """Sends events about a task, a few in a second."""
+
+    def __init__(self, job: Job, task: Task) -> None:
+        self._worker, self._topic, self._task = get_worker(), job.topic, task
+        self._held = Progress()
+        self._last = time.monotonic()
+
+    def batch(self, progress: Progress) -> None:
+        self._held = self._held + progress
+        if time.monotonic() - self._last > TELL_EVERY:
+            self._flush()
+
+    def done(self, result: Result, flagged: list[int], resumed: bool) -> None:
+        self._flush()
+        self._send(
+            kind="task",
+            pieces=len(self._task.shards),
+            file_bytes=self._task.file_bytes,
+            flagged=flagged,
+            unread={k: v for tally in result.tallies.values() for k, v in unread_reasons(tally).items()},
+            resumed=resumed,
+        )
+
+    def _flush(self) -> None:
+        held, self._held, self._last = self._held, Progress(), time.monotonic()
+        self._send(kind="batch", file_bytes=held.file_bytes, documents=held.documents, windows=held.windows)
+
+    def _send(self, **event: Any) -> None:
+        self._worker.log_event(self._topic, {**event, "task": self._task.key})
+
+
+def unread_reasons(tally: Tally) -> dict[str, int]:
+    """Return how many pieces or records were not read, by reason."""
+    gaps = {reason: amount.count for reason, amount in tally.skipped.items() if reason in GAPS}
+    return gaps | {reason: amount.count for reason, amount in tally.faults.items()}
