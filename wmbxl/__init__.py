@@ -1,0 +1,1 @@
+"""Has this benchmark leaked into that corpus, and does it matter?"""
