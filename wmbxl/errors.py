@@ -6,7 +6,9 @@
     ├── UsageError              the call is wrong: change it and call again (exit status 2)
     │   ├── FieldNotFound       no record has the named field
     │   ├── NothingMatches      a path or pattern names no file
-    │   ├── BenchmarkError      bad benchmark records, all of them at once
+    │   ├── RecordsError        bad records, all of them at once
+    │   │   ├── BenchmarkError  … of a benchmark
+    │   │   └── VerdictError    … of a file of models' verdicts
     │   ├── RunMismatch         the run folder belongs to another audit
     │   └── MissingExtra        an optional package is not installed
     └── Unreadable              input that could not be read (recorded in the ledger)
@@ -45,8 +47,8 @@ class NothingMatches(UsageError):
     """A path or pattern names no file."""
 
 
-class BenchmarkError(UsageError):
-    """Bad benchmark records, collected and shown together.
+class RecordsError(UsageError):
+    """Bad records, collected and shown together.
 
     Attributes
     ----------
@@ -62,6 +64,14 @@ class BenchmarkError(UsageError):
         more = len(self.issues) - self.SHOWN
         tail = f"\n  … and {more} more" if more > 0 else ""
         super().__init__(f"{where}: {len(self.issues)} problem(s) with the records\n{shown}{tail}")
+
+
+class BenchmarkError(RecordsError):
+    """Bad benchmark records, collected and shown together."""
+
+
+class VerdictError(RecordsError):
+    """Bad verdict records, collected and shown together."""
 
 
 class RunMismatch(UsageError):
