@@ -9,7 +9,7 @@ import tempfile
 import uuid
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import islice
 from pathlib import Path
@@ -74,7 +74,9 @@ class Audit:
         """
         made = cls(RunFolder(url, dict(storage_options or {})))
         if made.status == "running":
-            raise UsageError(f"{url}: this audit is not finished: run the same wmbxl audit command again to resume it")
+            raise UsageError(
+                f"{url}: this audit is not finished: run the same wmbxl audit command again to resume it"
+            )
         return made
 
     @cached_property
@@ -206,7 +208,10 @@ def audit(
         connected.register_plugin(IndexPlugin(index.fingerprint, index.to_bytes()))
         total = {c.name: Tally.empty(index.fingerprint, len(index.ns), evidence_cap) for c in corpora}
         for result in _results(connected, planned, job, out):
-            total = {name: total[name] + result.tallies[name] if name in result.tallies else total[name] for name in total}
+            total = {
+                name: total[name] + result.tallies[name] if name in result.tallies else total[name]
+                for name in total
+            }
             ledger.append(result.ledger)
         _finish(folder, about, index, corpora, total, ledger, accept_unread)
     return Audit.open(out, storage_options)
@@ -243,7 +248,12 @@ def _about(benchmark: Benchmark, index: ProbeIndex, cap: int) -> dict[str, Any]:
 
 
 def _open_folder(
-    folder: RunFolder, about: dict[str, Any], index: ProbeIndex, tasks: Sequence[Task], restart: bool, watch: Watch
+    folder: RunFolder,
+    about: dict[str, Any],
+    index: ProbeIndex,
+    tasks: Sequence[Task],
+    restart: bool,
+    watch: Watch,
 ) -> set[str]:
     """Make sure that the folder belongs to this audit; return the keys of its checkpoints."""
     if restart:
@@ -252,7 +262,7 @@ def _open_folder(
         there = folder.read_json()
         held_to = ("profile", "ns", "channels", "evidence_cap", "benchmark", "index")
         differing = [name for name in held_to if there.get(name) != about[name]]
-        if differing and there.get("index") != index.fingerprint or "evidence_cap" in differing:
+        if (differing and there.get("index") != index.fingerprint) or "evidence_cap" in differing:
             what = "; ".join(f"{name} was {there.get(name)}, is {about[name]}" for name in differing)
             raise RunMismatch(
                 f"{folder.url} holds another audit ({what}): choose another --out, or --restart to delete what is there"
@@ -328,7 +338,7 @@ class _Ledger:
     """The ledger of a run, kept on disk while it grows."""
 
     def __enter__(self) -> _Ledger:
-        self._file = tempfile.NamedTemporaryFile(suffix=".parquet")  # noqa: SIM115 - closed in __exit__
+        self._file = tempfile.NamedTemporaryFile(suffix=".parquet")
         self._writer = pq.ParquetWriter(self._file.name, metadata.LEDGER, compression="zstd")
         self.rows = metadata.RowNumbers()
         return self
@@ -359,7 +369,9 @@ def _finish(
             raise field_not_found(corpus, tally.names)
     gaps = {name: _unread_share(tally) > accept_unread for name, tally in total.items()}
     release = [corpus.name for corpus in corpora if corpus.role == "release"]
-    table = metadata.metadata_table(index, [total[name] for name in release], any(gaps[name] for name in release))
+    table = metadata.metadata_table(
+        index, [total[name] for name in release], any(gaps[name] for name in release)
+    )
     folder.write_table("metadata.parquet", table)
     folder.write_table("metadata_by_corpus.parquet", metadata.by_corpus_table(index, total))
     folder.write_table("ngrams.parquet", metadata.ngrams_table(index, total))

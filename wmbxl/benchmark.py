@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
@@ -87,7 +86,10 @@ class Benchmark:
         ('p1',)
         """
         return cls(
-            tuple(Problem(id, {PROMPT: text} if isinstance(text, str) else text) for id, text in surfaces.items())
+            tuple(
+                Problem(id, {PROMPT: text} if isinstance(text, str) else text)
+                for id, text in surfaces.items()
+            )
         )
 
 
@@ -146,7 +148,11 @@ def read_benchmark(
 
 
 def _problems(
-    path: str, rows: list[tuple[str, Any]], id_field: str, text_fields: Sequence[str], answer_field: str | None
+    path: str,
+    rows: list[tuple[str, Any]],
+    id_field: str,
+    text_fields: Sequence[str],
+    answer_field: str | None,
 ) -> tuple[Problem, ...]:
     """Compose the problems; collect every bad record before raising."""
     issues: list[str] = []
@@ -180,7 +186,9 @@ def _problems(
 _SAYS = {"not_json": "not JSON", "too_nested": "nested too deeply"}
 
 
-def _issues(row: dict[str, Any], id_field: str, text_fields: Sequence[str], answer_field: str | None) -> Iterator[str]:
+def _issues(
+    row: dict[str, Any], id_field: str, text_fields: Sequence[str], answer_field: str | None
+) -> Iterator[str]:
     id = get_field(row, id_field, _MISSING)
     if id is _MISSING:
         yield f"no field {id_field!r}"

@@ -111,7 +111,9 @@ class Corpus:
         for url in urls:
             files, aside = _expand(self, url)
             if not files:
-                beside = f" ({len(aside)} left out, such as {aside[0].url}: {aside[0].reason})" if aside else ""
+                beside = (
+                    f" ({len(aside)} left out, such as {aside[0].url}: {aside[0].reason})" if aside else ""
+                )
                 raise NothingMatches(f"corpus {self.name}: {url} matches no file{beside}")
             found.update((file.url, file) for file in files)
             left_out.update((item.url, item) for item in aside)
@@ -144,7 +146,9 @@ class Corpus:
         """Return the documents as a Dask dataframe with the columns of `to_bag`, one partition for each piece."""
         meta = {"text": "string", "shard": "string", "row": "int64", "document_id": "string"}
         return dask.dataframe.from_map(
-            _frame, self.shards(block_size), meta=pd.DataFrame({k: pd.Series(dtype=v) for k, v in meta.items()})
+            _frame,
+            self.shards(block_size),
+            meta=pd.DataFrame({k: pd.Series(dtype=v) for k, v in meta.items()}),
         )
 
 
@@ -258,7 +262,7 @@ def _choose(
         if reason is None and records and formats.named_text(name):
             reason = "plain text beside records"
         if reason:
-            left_out.append(LeftOut(filesystem.unstrip_protocol(name), reason))
+            left_out.append(LeftOut(_url(filesystem, name), reason))
         else:
             shards.append(_shard(corpus, filesystem, info))
     return shards, left_out
@@ -285,11 +289,16 @@ def _shard(corpus: Corpus, filesystem: AbstractFileSystem, info: Mapping[str, An
     size = info.get("size")
     return Shard(
         corpus=corpus.name,
-        url=filesystem.unstrip_protocol(str(info["name"])),
+        url=_url(filesystem, str(info["name"])),
         size=-1 if size is None else int(size),
         version=readers.version_of(info),
         options=corpus.options,
     )
+
+
+def _url(filesystem: AbstractFileSystem, path: str) -> str:
+    """Return a path with its protocol, except for local files, which people know by their path."""
+    return path if _is_local(filesystem) else str(filesystem.unstrip_protocol(path))
 
 
 def _without_doubles(shards: Iterable[Shard]) -> tuple[list[Shard], list[LeftOut]]:
@@ -297,8 +306,7 @@ def _without_doubles(shards: Iterable[Shard]) -> tuple[list[Shard], list[LeftOut
     kept: dict[str, Shard] = {}
     left_out: list[LeftOut] = []
     for shard in sorted(shards):
-        path = shard.url.removeprefix("file://")
-        real = os.path.realpath(path) if shard.url.startswith("file://") else shard.url
+        real = shard.url if "://" in shard.url else os.path.realpath(shard.url)
         if real in kept:
             left_out.append(LeftOut(shard.url, f"the same file as {kept[real].url}"))
         else:

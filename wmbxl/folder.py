@@ -58,7 +58,9 @@ class RunFolder:
         try:
             return retry(filesystem.cat_file, path)  # type: ignore[no-any-return]
         except FileNotFoundError:
-            raise NothingMatches(f"{self.url}: no {name} in this folder: is it the folder of an audit?") from None
+            raise NothingMatches(
+                f"{self.url}: no {name} in this folder: is it the folder of an audit?"
+            ) from None
 
     def exists(self, name: str) -> bool:
         """Whether a file is there."""
@@ -86,7 +88,9 @@ class RunFolder:
         try:
             return json.loads(self.read(name))  # type: ignore[no-any-return]
         except ValueError as error:
-            raise UsageError(f"{self.url}/{name}: not JSON ({error}): the file was changed by hand?") from error
+            raise UsageError(
+                f"{self.url}/{name}: not JSON ({error}): the file was changed by hand?"
+            ) from error
 
     def write_json(self, content: Mapping[str, Any], name: str = "audit.json") -> None:
         """Write a JSON file."""

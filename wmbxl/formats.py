@@ -148,7 +148,9 @@ def _refuse(head: bytes, url: str) -> None:
     if _LFS.match(head):
         raise Unreadable("lfs_pointer", f"{url}: a Git LFS pointer, not the data: run  git lfs pull")
     if _MARKUP.match(head) and not named_text(url):
-        raise Unreadable("html_page", f"{url}: an HTML or XML page (an error page?), not data: download it again")
+        raise Unreadable(
+            "html_page", f"{url}: an HTML or XML page (an error page?), not data: download it again"
+        )
 
 
 def _encoding(head: bytes) -> str:

@@ -22,7 +22,6 @@ from wmbxl.text import Normaliser, Profile, xxh64
 Array = np.ndarray[Any, Any]
 
 FORMAT = "wmbxl-index-1"
-LONGEST_N = 64
 _BITS_PER_QGRAM = 16
 _FIRST_SEED = 0x51ED270B74A1C3D5
 _NUMBERS = ("surface_bounds", "surface_tokens", "gram_bounds", "owner_bounds", "parameters", "powers")
@@ -55,7 +54,9 @@ class ProbeIndex:
     arrays: dict[str, Array]
 
     @classmethod
-    def build(cls, benchmark: Benchmark, ns: Iterable[int] = (13,), profile: Profile = "release") -> ProbeIndex:
+    def build(
+        cls, benchmark: Benchmark, ns: Iterable[int] = (13,), profile: Profile = "release"
+    ) -> ProbeIndex:
         """Index a benchmark.
 
         Parameters
@@ -160,11 +161,18 @@ class ProbeIndex:
 
     def to_bytes(self) -> bytes:
         """Return the index as an Arrow IPC file of one row."""
-        columns: dict[str, Any] = {"problem_ids": pa.array([list(self.problem_ids)], pa.large_list(pa.string()))}
+        columns: dict[str, Any] = {
+            "problem_ids": pa.array([list(self.problem_ids)], pa.large_list(pa.string()))
+        }
         for name in _ARRAYS:
             values = pa.array(self.arrays[name])
             columns[name] = pa.LargeListArray.from_arrays([0, len(values)], values)
-        about = {"format": FORMAT, "profile": self.profile, "channels": self.channels, "fingerprint": self.fingerprint}
+        about = {
+            "format": FORMAT,
+            "profile": self.profile,
+            "channels": self.channels,
+            "fingerprint": self.fingerprint,
+        }
         table = pa.table(columns).replace_schema_metadata({"wmbxl": json.dumps(about)})
         sink = pa.BufferOutputStream()
         with pa.ipc.new_file(sink, table.schema) as writer:
@@ -185,7 +193,9 @@ class ProbeIndex:
     def _from_reader(cls, reader: Any) -> ProbeIndex:
         about = json.loads(reader.schema.metadata[b"wmbxl"])
         if about["format"] != FORMAT:
-            raise UsageError(f"the index has format {about['format']}, this version reads {FORMAT}: build it again")
+            raise UsageError(
+                f"the index has format {about['format']}, this version reads {FORMAT}: build it again"
+            )
         row = reader.get_batch(0)
         arrays = {name: row.column(name).values.to_numpy(zero_copy_only=True) for name in _ARRAYS}
         ids = tuple(row.column("problem_ids").values.to_pylist())
@@ -197,9 +207,9 @@ def _check_ns(ns: Iterable[int]) -> tuple[int, ...]:
     lengths = tuple(sorted(set(ns)))
     if not lengths:
         raise UsageError("no n given: name at least one length, such as -n 13")
-    bad = [n for n in lengths if not 1 <= n <= LONGEST_N]
+    bad = [n for n in lengths if not 1 <= n <= kernels.LONGEST_N]
     if bad:
-        raise UsageError(f"n must lie between 1 and {LONGEST_N}; found {', '.join(map(str, bad))}")
+        raise UsageError(f"n must lie between 1 and {kernels.LONGEST_N}; found {', '.join(map(str, bad))}")
     return lengths
 
 

@@ -63,7 +63,23 @@ SEED, Q, STRIDE, RELEASE, SLOT_SHIFT, FILTER_SHIFT = range(6)
 DOC, POS, BASE, STARTS, ENDS, NEXT, IN_SEPARATOR, IN_COMMAND, SPILL = range(9)
 STATE_SIZE = 9
 
+LONGEST_N = 64
 TOKENS_HELD = 4096  # the most tokens of a document in view at once; bounds memory for endless documents
+
+
+class Scratch(NamedTuple):
+    """Working memory of a scan: token boundaries in view, hashes of a stretch of tokens, the last bytes padded."""
+
+    starts: Array
+    ends: Array
+    prefix: Array
+    pad: Array
+
+
+def new_scratch() -> Scratch:
+    """Return working memory."""
+    starts, ends = np.empty((2, TOKENS_HELD), dtype=np.int64)
+    return Scratch(starts, ends, np.empty(2 * LONGEST_N + 1, dtype=np.uint64), np.zeros(64, dtype=np.uint8))
 
 
 def new_state() -> Array:
@@ -95,7 +111,9 @@ def wide_space(data: Array, at: int, end: int) -> int:
 
 
 @jit
-def separators(data: Array, block: Array, at: int, here: int, end: int, release: bool, state: Array) -> np.uint64:
+def separators(
+    data: Array, block: Array, at: int, here: int, end: int, release: bool, state: Array
+) -> np.uint64:
     """Return the separator bits of the 64 bytes ``block[at:at + 64]``, which are ``data[here:here + 64]``.
 
     Bytes from `end` on count as separators. Carries commands and wide spaces into the next block through `state`.
@@ -133,8 +151,9 @@ def separators(data: Array, block: Array, at: int, here: int, end: int, release:
 
 
 @jit
-def fill(data: Array, end: int, release: bool, state: Array, starts: Array, ends: Array, pad: Array) -> None:
+def fill(data: Array, end: int, release: bool, state: Array, scratch: Scratch) -> None:
     """Append token boundaries of the current document until its end or until the buffers are nearly full."""
+    starts, ends, pad = scratch.starts, scratch.ends, scratch.pad
     here = state[POS]
     n_starts, n_ends = state[STARTS], state[ENDS]
     outside = np.uint64(state[IN_SEPARATOR])
@@ -143,7 +162,8 @@ def fill(data: Array, end: int, release: bool, state: Array, starts: Array, ends
         if here + 64 <= len(data):
             found = separators(data, data, here, here, end, release, state)
         else:
-            pad[: len(data) - here] = data[here:]
+            for i in range(len(data) - here):
+                pad[i] = data[here + i]
             found = separators(data, pad, 0, here, end, release, state)
         begin = ~found & ((found << ONE) | outside)
         finish = found & ((~found << ONE) | (outside ^ ONE))
@@ -331,17 +351,19 @@ def confirm(data: Array, starts: Array, ends: Array, j: int, n: int, tables: Tab
 
 @jit
 def look_closer(
-    data: Array, starts: Array, ends: Array, i: int, available: int, tables: Tables, prefix: Array, doc: int,
-    found: Array, count: int,
-) -> int:  # fmt: skip
+    data: Array, scratch: Scratch, i: int, available: int, tables: Tables, doc: int, found: Array, count: int
+) -> int:
     """Append the matches among the windows whose first sampled q-gram starts at token `i`; return the new count."""
+    starts, ends, prefix = scratch.starts, scratch.ends, scratch.prefix
     seed, release = tables.parameters[SEED], tables.parameters[RELEASE] != ZERO
     first = max(0, i - np.int64(tables.parameters[STRIDE]) + 1)
     longest = tables.ns[-1]
     last = min(available, i + longest)
     prefix[0] = ZERO
     for t in range(first, last):
-        prefix[t - first + 1] = prefix[t - first] * _BASE + hash_token(data, starts[t], ends[t], release, seed)
+        prefix[t - first + 1] = prefix[t - first] * _BASE + hash_token(
+            data, starts[t], ends[t], release, seed
+        )
     for j in range(first, i + 1):
         for k in range(len(tables.ns)):
             n = tables.ns[k]
@@ -360,9 +382,8 @@ def look_closer(
 
 @jit
 def probe(
-    data: Array, finished: bool, tables: Tables, state: Array, starts: Array, ends: Array, prefix: Array,
-    found: Array, count: int,
-) -> int:  # fmt: skip
+    data: Array, finished: bool, tables: Tables, state: Array, scratch: Scratch, found: Array, count: int
+) -> int:
     """Probe the sampled q-grams of the tokens in view; return the new count of matches.
 
     Stops early when `found` could overflow; ``state[NEXT]`` then tells where.
@@ -370,6 +391,7 @@ def probe(
     seed, release = tables.parameters[SEED], tables.parameters[RELEASE] != ZERO
     q, stride = np.int64(tables.parameters[Q]), np.int64(tables.parameters[STRIDE])
     shift = tables.parameters[FILTER_SHIFT]
+    starts, ends = scratch.starts, scratch.ends
     available = state[ENDS]
     reach = q if finished else tables.ns[-1]
     most = stride * len(tables.ns)
@@ -379,7 +401,7 @@ def probe(
         for t in range(i, i + q):
             value = value * _BASE + hash_token(data, starts[t], ends[t], release, seed)
         if in_filter(tables.filter, finish_hash(value, q), shift):
-            count = look_closer(data, starts, ends, i, available, tables, prefix, state[DOC], found, count)
+            count = look_closer(data, scratch, i, available, tables, state[DOC], found, count)
         i += stride
     state[NEXT] = state[BASE] + i
     return count
@@ -401,9 +423,14 @@ def shift_tokens(state: Array, starts: Array, ends: Array, stride: int) -> None:
 
 @jit
 def find_matches(
-    data: Array, offsets: Array, tables: Tables, state: Array, starts: Array, ends: Array, doc_tokens: Array,
+    data: Array,
+    offsets: Array,
+    tables: Tables,
+    state: Array,
+    scratch: Scratch,
+    doc_tokens: Array,
     found: Array,
-) -> int:  # fmt: skip
+) -> int:
     """Find the benchmark's n-grams in the documents ``data[offsets[d]:offsets[d + 1]]``.
 
     Parameters
@@ -411,7 +438,7 @@ def find_matches(
     data : uint8 array
     offsets : int64 array, one more than there are documents
     state : int64 array from `new_state`, carried from call to call
-    starts, ends : int64 arrays, scratch of length `TOKENS_HELD`
+    scratch : Scratch
     doc_tokens : int64 array, receives each document's number of tokens
     found : int64 array of shape (matches, 4), receives document, n-gram, first byte, byte after the last
 
@@ -422,24 +449,23 @@ def find_matches(
     """
     release = tables.parameters[RELEASE] != ZERO
     stride = np.int64(tables.parameters[STRIDE])
-    prefix = np.empty(stride + tables.ns[-1] + 1, dtype=np.uint64)
-    pad = np.zeros(64, dtype=np.uint8)
     count = 0
     while state[DOC] < len(offsets) - 1:
         doc = state[DOC]
         end = offsets[doc + 1]
         if state[POS] < 0:
-            state[:] = 0
+            for i in range(STATE_SIZE):
+                state[i] = 0
             state[DOC], state[POS], state[IN_SEPARATOR] = doc, offsets[doc], 1
         while True:
-            fill(data, end, release, state, starts, ends, pad)
+            fill(data, end, release, state, scratch)
             finished = state[POS] >= end
-            count = probe(data, finished, tables, state, starts, ends, prefix, found, count)
+            count = probe(data, finished, tables, state, scratch, found, count)
             if count + stride * len(tables.ns) > len(found):
                 return count
             if finished:
                 break
-            shift_tokens(state, starts, ends, stride)
+            shift_tokens(state, scratch.starts, scratch.ends, stride)
         doc_tokens[doc] = state[BASE] + state[ENDS]
         state[DOC] += 1
         state[POS] = -1

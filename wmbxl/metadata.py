@@ -28,7 +28,13 @@ METADATA = pa.schema(
     + [("auditable", pa.bool_()), ("in_S0", pa.bool_()), ("in_S1", pa.bool_())]
 )
 BY_CORPUS = pa.schema(
-    [("problem_id", pa.string()), ("channel", pa.string()), ("n", pa.int32()), ("corpus", pa.string()), *_COUNTS]
+    [
+        ("problem_id", pa.string()),
+        ("channel", pa.string()),
+        ("n", pa.int32()),
+        ("corpus", pa.string()),
+        *_COUNTS,
+    ]
 )
 NGRAMS = pa.schema(
     [
@@ -88,7 +94,9 @@ def _entry_columns(index: ProbeIndex) -> dict[str, Array]:
     channels, lengths = len(index.channels), len(index.ns)
     return {
         "problem_id": np.repeat(np.array(index.problem_ids, dtype=object), channels * lengths),
-        "channel": np.tile(np.repeat(np.array(index.channels, dtype=object), lengths), len(index.problem_ids)),
+        "channel": np.tile(
+            np.repeat(np.array(index.channels, dtype=object), lengths), len(index.problem_ids)
+        ),
         "n": np.tile(np.array(index.ns, dtype=np.int32), len(index.problem_ids) * channels),
     }
 
@@ -135,7 +143,8 @@ def by_corpus_table(index: ProbeIndex, tallies: Mapping[str, Tally]) -> pa.Table
     entry = _entry_columns(index)
     tables = [
         pa.table(
-            {**entry, "corpus": [name] * index.entries, **_counts(index, tally.grams, tally.entries)}, schema=BY_CORPUS
+            {**entry, "corpus": [name] * index.entries, **_counts(index, tally.grams, tally.entries)},
+            schema=BY_CORPUS,
         )
         for name, tally in tallies.items()
     ]
@@ -189,8 +198,13 @@ def evidence_table(index: ProbeIndex, tallies: Mapping[str, Tally], rows: RowNum
     for name, tally in tallies.items():
         found = tally.evidence
         entry, grams = found["entry"].to_numpy(), found["gram"].to_numpy()
-        places = zip(found["shard"].to_pylist(), found["piece"].to_pylist(), found["row"].to_pylist(), strict=True)
-        firsts = {place: rows.first_row(*place) for place in set(zip(found["shard"].to_pylist(), found["piece"].to_pylist(), strict=True))}
+        places = zip(
+            found["shard"].to_pylist(), found["piece"].to_pylist(), found["row"].to_pylist(), strict=True
+        )
+        firsts = {
+            place: rows.first_row(*place)
+            for place in set(zip(found["shard"].to_pylist(), found["piece"].to_pylist(), strict=True))
+        }
         columns = {
             **{key: values[entry] for key, values in entry_columns.items()},
             "corpus": [name] * len(entry),

@@ -207,7 +207,9 @@ def _empty(url: str) -> formats.Format:
     """Return the format of a file of no bytes; a container can't be empty."""
     if formats.named_codec(url) or formats.stem(url).endswith((".parquet", ".arrow", ".feather", ".ipc")):
         raise Unreadable(
-            "empty_file", f"{url}: 0 bytes, where its name promises a container: download it again", position=0
+            "empty_file",
+            f"{url}: 0 bytes, where its name promises a container: download it again",
+            position=0,
         )
     return formats.Format("lines")
 
@@ -217,7 +219,9 @@ def _stream(shard: Shard, account: Account) -> Iterator[Batch]:
         source = streams.Source(shard.url, shard.options.storage_options, max(0, shard.start - 1))
         account.consumed = lambda: source.position - shard.start
         stop = shard.size if shard.stop < 0 else shard.stop
-        yield from _json_batches(lines(streams.owned_lines(source, shard.start, stop)), shard.options, account)
+        yield from _json_batches(
+            lines(streams.owned_lines(source, shard.start, stop)), shard.options, account
+        )
         return
     chunks, kind = open_stream(shard, account)
     if kind.kind == "parquet":
@@ -273,9 +277,7 @@ def values(chunks: Iterable[bytes]) -> Iterator[list[bytes]]:
         yield [bytes(held)]
 
 
-def _json_batches(
-    groups: Iterable[list[bytes]], options: ReadOptions, account: Account
-) -> Iterator[Batch]:
+def _json_batches(groups: Iterable[list[bytes]], options: ReadOptions, account: Account) -> Iterator[Batch]:
     texts: list[str] = []
     rows: list[int] = []
     ids: list[str | None] = []
@@ -399,7 +401,9 @@ def _opened(shard: Shard) -> Any:
 
 
 def _broken(shard: Shard, error: Exception) -> Unreadable:
-    return Unreadable("corrupt", f"{shard.url}: {error}: download it again, or accept the gap with --accept-unread")
+    return Unreadable(
+        "corrupt", f"{shard.url}: {error}: download it again, or accept the gap with --accept-unread"
+    )
 
 
 class _Readable:
@@ -447,7 +451,11 @@ def column_names(fields: Iterable[pa.Field], prefix: str = "") -> list[str]:
     for item in fields:
         names.append(f"{prefix}{item.name}")
         if pa.types.is_struct(item.type):
-            names.extend(column_names([item.type.field(i) for i in range(item.type.num_fields)], f"{prefix}{item.name}."))
+            names.extend(
+                column_names(
+                    [item.type.field(i) for i in range(item.type.num_fields)], f"{prefix}{item.name}."
+                )
+            )
     return names
 
 
@@ -489,7 +497,11 @@ def _rows(batch: pa.RecordBatch, column: pa.Array, options: ReadOptions, account
     if empty:
         account.skipped["text_empty"] += empty
     ids = get_column(batch, options.id_field) if options.id_field else None
-    named = [record_id({"": value}, "") for value in ids.take(pa.array(rows)).to_pylist()] if ids is not None else None
+    named = (
+        [record_id({"": value}, "") for value in ids.take(pa.array(rows)).to_pylist()]
+        if ids is not None
+        else None
+    )
     yield Batch.of(texts, first + rows, named or [None] * len(rows))
 
 

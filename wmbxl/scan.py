@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import socket
 import time
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -29,7 +29,10 @@ PAIRS_HELD = 1 << 20  # (match, owner) pairs looked at at a time
 LOWERED = 1 << 20  # bytes lower-cased at a time
 
 _CAPITALS = np.packbits(
-    [0x80 <= code and not 0xD800 <= code < 0xE000 and chr(code).lower() != chr(code) for code in range(0x20000)],
+    [
+        code >= 0x80 and not 0xD800 <= code < 0xE000 and chr(code).lower() != chr(code)
+        for code in range(0x20000)
+    ],
     bitorder="little",
 )
 _LIMIT = np.uint64(0xFFFFFFFFFFFFFFFF)
@@ -77,7 +80,10 @@ def scan_shard(shard: Shard, index: ProbeIndex, evidence_cap: int = EVIDENCE_CAP
 
 
 def scan_piece(
-    shard: Shard, index: ProbeIndex, evidence_cap: int = EVIDENCE_CAP, tell: Callable[[Progress], None] | None = None
+    shard: Shard,
+    index: ProbeIndex,
+    evidence_cap: int = EVIDENCE_CAP,
+    tell: Callable[[Progress], None] | None = None,
 ) -> Scanned:
     """Scan one shard piece; call `tell` after every batch."""
     began = time.perf_counter()
@@ -141,7 +147,7 @@ class _Counter:
             *(np.zeros(entries, dtype=np.int64) for _ in range(2)), np.empty(entries, dtype=np.int64),
         )  # fmt: skip
         self.used = np.zeros(2, dtype=np.int64)
-        self.scratch = np.empty((2, kernels.TOKENS_HELD), dtype=np.int64)
+        self.scratch = kernels.new_scratch()
         self.found = np.empty((MATCHES_HELD, 4), dtype=np.int64)
 
     def add(self, batch: Batch) -> int:
@@ -151,9 +157,8 @@ class _Counter:
         state = kernels.new_state()
         while state[kernels.DOC] < len(batch):
             count = kernels.find_matches(
-                folded.data, folded.offsets, self.tables, state, self.scratch[0], self.scratch[1], doc_tokens,
-                self.found,
-            )  # fmt: skip
+                folded.data, folded.offsets, self.tables, state, self.scratch, doc_tokens, self.found
+            )
             if count:
                 self._count(batch, folded, self.found[:count])
         windows = np.maximum(0, doc_tokens - np.array(self.index.ns)[:, None] + 1).sum(axis=1)
@@ -210,7 +215,9 @@ class _Folded:
     @classmethod
     def of(cls, batch: Batch, release: bool) -> _Folded:
         lowered = (
-            kernels.capitals(batch.data, batch.offsets, _CAPITALS) if release else np.zeros(len(batch), dtype=bool)
+            kernels.capitals(batch.data, batch.offsets, _CAPITALS)
+            if release
+            else np.zeros(len(batch), dtype=bool)
         )
         if not lowered.any():
             return cls(batch, batch.data, batch.offsets, lowered)
@@ -280,7 +287,9 @@ class _Evidence:
         self.gram_limit = np.zeros(index.size, dtype=np.uint64)
         self.entry_limit = np.zeros(index.entries, dtype=np.uint64)
         self.rows = np.empty((0, 6), dtype=np.uint64)
-        self.places = np.empty((0, 3), dtype=np.int64)  # document of the batch, first byte, byte after the last
+        self.places = np.empty(
+            (0, 3), dtype=np.int64
+        )  # document of the batch, first byte, byte after the last
         self.ids: list[str | None] = []
         self.snippets: list[str | None] = []
 
@@ -305,7 +314,9 @@ class _Evidence:
             match, entry = match[near], entry[near]
             row = batch.rows[found[match, 0]]
             columns = (entry, priority[match], row, points[match, 0], points[match, 1], found[match, 1])
-            self._merge(np.stack([column.astype(np.uint64) for column in columns], axis=1), found[match][:, [0, 2, 3]])
+            self._merge(
+                np.stack([column.astype(np.uint64) for column in columns], axis=1), found[match][:, [0, 2, 3]]
+            )
 
     def _below_gram_limit(self, gram: Array, priority: Array) -> Array:
         """Return the matches among the `cap` smallest of their n-gram so far, and lower the limits."""

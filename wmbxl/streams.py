@@ -49,7 +49,9 @@ def unreadable(url: str, error: BaseException, position: int | None = None) -> U
     if isinstance(error, FileNotFoundError):
         return Unreadable("missing", f"{url}: the file is gone", position)
     if isinstance(error, PermissionError):
-        return Unreadable("permission_denied", f"{url}: permission denied: check rights or credentials", position)
+        return Unreadable(
+            "permission_denied", f"{url}: permission denied: check rights or credentials", position
+        )
     return Unreadable("io_error", f"{url}: {type(error).__name__}: {error}", position)
 
 

@@ -93,9 +93,7 @@ class Normaliser:
         if len(lowered) == len(text):
             return [Token(*match.span(), match[0]) for match in _TOKEN.finditer(blanked)]
         origin = original_positions(text)
-        return [
-            Token(origin[m.start()], origin[m.end() - 1] + 1, m[0]) for m in _TOKEN.finditer(blanked)
-        ]
+        return [Token(origin[m.start()], origin[m.end() - 1] + 1, m[0]) for m in _TOKEN.finditer(blanked)]
 
 
 def original_positions(text: str) -> list[int]:

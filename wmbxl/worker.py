@@ -141,7 +141,11 @@ def _flagged(index: ProbeIndex, job: Job, result: Result) -> list[int]:
     lengths, channels = len(index.ns), len(index.channels)
     entries = [tally.entries.keys for name, tally in result.tallies.items() if name in job.release]
     return sorted(
-        {int(entry) // lengths // channels for keys in entries for entry in keys[keys % lengths == job.reference]}
+        {
+            int(entry) // lengths // channels
+            for keys in entries
+            for entry in keys[keys % lengths == job.reference]
+        }
     )
 
 

@@ -1,0 +1,188 @@
+"""The verbs around an audit: audit, status, export, recheck, demo."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import click
+from distributed import Client
+
+from wmbxl import demo as demo_module
+from wmbxl import export as exports
+from wmbxl.audit import REFERENCE_N, Audit
+from wmbxl.audit import audit as run_audit
+from wmbxl.cli.display import console, following, show_audit, show_unfinished
+from wmbxl.config import read_yaml, validate
+from wmbxl.errors import UsageError
+from wmbxl.folder import RunFolder
+from wmbxl.recheck import recheck as run_recheck
+from wmbxl.text import PROFILES
+from wmbxl.watch import Watch
+
+INCOMPLETE = 3  # exit status
+
+
+@click.command()
+@click.argument("config", required=False, type=click.Path(exists=True, dir_okay=False))
+@click.option("--benchmark", metavar="PATH", help="Benchmark: JSONL, Parquet, CSV or a dataset folder.")
+@click.option("--id-field", metavar="F", help="Field with a problem's id.  [default: problem_id]")
+@click.option("--text-field", "text_fields", metavar="F", multiple=True, help="Field with a problem's text; repeat to join several.  [default: text]")  # fmt: skip
+@click.option("--answer-field", metavar="F", help="Field with the answer, audited as a channel of its own.")
+@click.option("--corpus", "corpora", metavar="NAME=URL", multiple=True, help="A corpus: file, folder or pattern; repeat for more.")  # fmt: skip
+@click.option("--corpus-text-field", metavar="F", help="Field with a document's text.  [default: text]")
+@click.option("--corpus-id-field", metavar="F", help="Field with a document's id.")
+@click.option("--join-lists", is_flag=True, help="Join texts that are lists of strings by newlines.")
+@click.option("--max-zstd-window", type=int, metavar="LOG2", help="Accept zstd windows up to 2^LOG2 bytes.  [default: 27]")  # fmt: skip
+@click.option("--out", metavar="DIR", help="Run folder, local or anywhere fsspec reaches.")
+@click.option("-n", "ns", metavar="N[,N…]", help="Lengths of n-grams in tokens.  [default: 13]")
+@click.option("--profile", type=click.Choice(PROFILES), help="How text is normalised.  [default: release]")
+@click.option(
+    "--workers", type=int, metavar="N", help="Processes of a local cluster.  [default: one for each core]"
+)
+@click.option("--scheduler", metavar="ADDRESS", help="Use a running Dask scheduler instead.")
+@click.option("--block-size", type=int, metavar="BYTES", help="Size of a piece.  [default: 67108864]")
+@click.option("--evidence", type=int, metavar="N", help="Most evidence rows for each problem, n and corpus.  [default: 20]")  # fmt: skip
+@click.option("--accept-unread", type=float, metavar="FRACTION", help="Share of a corpus's bytes that may be unread.  [default: 0]")  # fmt: skip
+@click.option("--restart", is_flag=True, help="Delete what DIR holds first.")
+def audit(config: str | None, restart: bool, **options: Any) -> None:
+    """Audit a benchmark against corpora.
+
+    The settings come from options, from a YAML file CONFIG, or from both (options win). Exit status: 0 complete,
+    2 wrong usage, 3 incomplete.
+    """
+    content = read_yaml(config) if config else {}
+    settings = validate(_merge(content, options), config or "wmbxl audit")
+    benchmark, corpora = settings.read_benchmark(), settings.make_corpora()
+    client = _connect(settings.scheduler) if settings.scheduler else None
+    watch = Watch()
+    with following(watch):
+        done = run_audit(
+            benchmark, corpora, settings.out, settings.ns, settings.profile, client, settings.workers,
+            settings.block_size, settings.evidence, settings.accept_unread, restart, settings.storage_options, watch,
+        )  # fmt: skip
+    show_audit(done)
+    sys.exit(0 if done.status == "complete" else INCOMPLETE)
+
+
+def _merge(content: dict[str, Any], options: dict[str, Any]) -> dict[str, Any]:
+    """Lay the options that were given over the settings of the file."""
+    given = {name: value for name, value in options.items() if value not in (None, (), False)}
+    merged = dict(content)
+    benchmark = merged.get("benchmark", {})
+    benchmark = {"path": benchmark} if isinstance(benchmark, str) else dict(benchmark)
+    if "benchmark" in given:
+        benchmark["path"] = given.pop("benchmark")
+    for name in ("id_field", "answer_field", "text_fields"):
+        if name in given:
+            value = given.pop(name)
+            benchmark[name] = list(value) if name == "text_fields" else value
+    if benchmark:
+        merged["benchmark"] = benchmark
+    if "corpora" in given:
+        merged["corpora"] = _corpora(given.pop("corpora"))
+    reading = {
+        name: given.pop(option)
+        for option, name in (
+            ("corpus_text_field", "text_field"), ("corpus_id_field", "id_field"), ("join_lists", "join_lists"),
+            ("max_zstd_window", "max_zstd_window"),
+        )
+        if option in given
+    }  # fmt: skip
+    if reading:
+        merged["corpora"] = [{**corpus, **reading} for corpus in merged.get("corpora", [])]
+    if "ns" in given:
+        merged["ns"] = _lengths(given.pop("ns"))
+    return {**merged, **given}
+
+
+def _corpora(named: tuple[str, ...]) -> list[dict[str, Any]]:
+    urls: dict[str, list[str]] = {}
+    for item in named:
+        name, sign, url = item.partition("=")
+        if not sign or not name or not url:
+            raise UsageError(f"--corpus {item}: expected NAME=URL, such as  --corpus arxiv=data/*.jsonl.zst")
+        urls.setdefault(name, []).append(url)
+    return [{"name": name, "urls": places} for name, places in urls.items()]
+
+
+def _lengths(value: str) -> list[int]:
+    try:
+        return [int(part) for part in value.split(",")]
+    except ValueError:
+        raise UsageError(f"-n {value}: expected whole numbers, such as  -n 13  or  -n 8,13") from None
+
+
+def _connect(address: str) -> Client:
+    try:
+        return Client(address, timeout=20)
+    except (OSError, ValueError) as error:
+        raise UsageError(f"--scheduler {address}: no scheduler answers there: {error}") from error
+
+
+_directory = click.argument("directory", metavar="DIR")
+
+
+@click.command()
+@_directory
+def status(directory: str) -> None:
+    """Explain what a run folder holds."""
+    folder = RunFolder(directory)
+    info = folder.read_json()
+    if info["status"] == "running":
+        show_unfinished(folder, info)
+        sys.exit(INCOMPLETE)
+    show_audit(Audit.open(directory))
+
+
+@click.command()
+@_directory
+@click.option("--format", "kind", type=click.Choice(["release", "csv"]), default="release", show_default=True, help="release: the layout of the paper's release. csv: every table as CSV.")  # fmt: skip
+@click.option("-n", type=int, help="The n to export, for the release layout.  [default: 13, or the only one]")
+@click.option("--channel", help="The channel to export, for the release layout.")
+@click.option("--out", metavar="DIR", help="Where to write.  [default: a folder named by the format, in DIR]")
+def export(directory: str, kind: str, n: int | None, channel: str | None, out: str | None) -> None:
+    """Write an audit in another format."""
+    audit = Audit.open(directory)
+    target = RunFolder(out or f"{directory.rstrip('/')}/{kind}")
+    if kind == "csv":
+        if n is not None or channel is not None:
+            raise UsageError("-n and --channel choose for --format release; --format csv writes all")
+        names = exports.export_csv(audit, target)
+    else:
+        lengths = audit.info["ns"]
+        chosen = n if n is not None else (lengths[0] if len(lengths) == 1 else REFERENCE_N)
+        default = "prompt" if channel is None and "prompt" in audit.info["channels"] else channel
+        names = exports.export_release(audit, target, chosen, default)
+    for name in names:
+        console.print(f"{target.url}/{name}", highlight=False, soft_wrap=True)
+
+
+@click.command()
+@_directory
+@click.option("--config", metavar="YAML", type=click.Path(exists=True), help="The audit's YAML file, for its storage_options.")  # fmt: skip
+def recheck(directory: str, config: str | None) -> None:
+    """Open the corpus again at every evidence row and recompute it."""
+    audit = Audit.open(directory)
+    settings = validate(read_yaml(config), config) if config else None
+    options = {corpus.name: corpus.storage_options for corpus in settings.corpora} if settings else {}
+    outcome = run_recheck(
+        audit, options, lambda url, rows: console.print(f"{rows:>8,} rows  {url}", soft_wrap=True)
+    )
+    for line in outcome.failures:
+        click.echo(line, err=True)
+    console.print(
+        f"{outcome.confirmed:,} rows confirmed, {len(outcome.failures):,} differ, {outcome.unplaced:,} can't be placed "
+        "(they follow a part of their shard that could not be read)"
+    )
+    sys.exit(1 if outcome.failures else 0)
+
+
+@click.command()
+@click.option("--out", metavar="DIR", default="wmbxl-demo", show_default=True, help="Run folder.")
+def demo(out: str) -> None:
+    """Audit a small benchmark that ships with wmbxl, on this machine."""
+    watch = Watch()
+    with following(watch):
+        done = demo_module.run_demo(out, watch)
+    show_audit(done)

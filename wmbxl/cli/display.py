@@ -1,0 +1,220 @@
+"""What a person sees: progress while a run goes on, and tables at its end."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from rich.console import Console
+from rich.live import Live
+from rich.progress_bar import ProgressBar
+from rich.table import Table
+from rich.text import Text
+
+from wmbxl.audit import Audit
+from wmbxl.folder import RunFolder
+from wmbxl.records import GAPS, REPAIRED
+from wmbxl.watch import Watch
+
+console = Console()
+_progress = Console(stderr=True)
+
+LINE_EVERY = 10.0  # seconds between lines where there is no terminal
+
+_MEANING = {
+    "text_missing": "without the text field",
+    "text_null": "with a null text",
+    "text_empty": "with an empty text",
+    REPAIRED: "with bytes that are not UTF-8, audited with U+FFFD in their place",
+    **GAPS,
+}
+
+
+@contextmanager
+def following(watch: Watch) -> Iterator[None]:
+    """Show a run's progress while the block runs: live on a terminal, a line now and then in a pipe."""
+    if _progress.is_terminal:
+        with Live(
+            get_renderable=lambda: _live(watch), console=_progress, refresh_per_second=4, transient=True
+        ):
+            yield
+        _progress.print(_line(watch), highlight=False)
+    else:
+        stop = threading.Event()
+        thread = threading.Thread(target=_lines, args=(watch, stop), daemon=True)
+        thread.start()
+        try:
+            yield
+        finally:
+            stop.set()
+            thread.join()
+        _progress.print(_line(watch), highlight=False, soft_wrap=True)
+    for note in watch.notes:
+        _progress.print(f"Note: {note}", highlight=False, soft_wrap=True)
+
+
+def _lines(watch: Watch, stop: threading.Event) -> None:
+    while not stop.wait(LINE_EVERY):
+        _progress.print(_line(watch), highlight=False, soft_wrap=True)
+
+
+def _live(watch: Watch) -> Table:
+    grid = Table.grid(padding=(0, 1))
+    grid.add_row(ProgressBar(max(1, watch.file_bytes), watch.file_bytes_read, width=40), Text(_line(watch)))
+    if watch.dashboard:
+        grid.add_row(Text("Dask's dashboard"), Text(watch.dashboard))
+    return grid
+
+
+def _line(watch: Watch) -> str:
+    if not watch.pieces:
+        return "indexing the benchmark and listing the corpus"
+    rate = watch.windows / watch.seconds if watch.seconds else 0
+    parts = [
+        f"{size(watch.file_bytes_read)} of {size(watch.file_bytes)}",
+        f"{watch.pieces_done:,} of {watch.pieces:,} pieces",
+        f"{watch.documents:,} documents",
+        f"{rate:,.0f} windows/s",
+        f"{len(watch.flagged):,} flagged",
+    ]
+    if watch.pieces_resumed:
+        parts.append(f"{watch.pieces_resumed:,} pieces resumed")
+    if watch.unread:
+        parts.append(
+            "unread: " + ", ".join(f"{name} {count:,}" for name, count in sorted(watch.unread.items()))
+        )
+    if watch.pieces_done < watch.pieces and watch.file_bytes_read:
+        left = watch.seconds * (watch.file_bytes - watch.file_bytes_read) / watch.file_bytes_read
+        parts.append(f"{_duration(left)} left")
+    else:
+        parts.append(_duration(watch.seconds))
+    return " · ".join(parts)
+
+
+def size(count: int) -> str:
+    """Return bytes in a unit that a person reads.
+
+    Examples
+    --------
+    >>> size(26_408_873)
+    '26.4 MB'
+    """
+    value = float(count)
+    for unit in ("B", "kB", "MB", "GB", "TB"):
+        if value < 1000:
+            return f"{value:.0f} {unit}" if unit == "B" else f"{value:.1f} {unit}"
+        value /= 1000
+    return f"{value:.1f} PB"
+
+
+def _duration(seconds: float) -> str:
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return (
+        f"{hours} h {minutes:02} min" if hours else f"{minutes} min {rest:02} s" if minutes else f"{rest} s"
+    )
+
+
+def show_audit(audit: Audit) -> None:
+    """Print a finished audit: its status in plain words, S0 and S1, what was read and what wasn't, and the files."""
+    info = audit.info
+    _say_status(info)
+    console.print(_views(info))
+    console.print(_corpora(info))
+    for corpus in info["corpora"]:
+        _say_gaps(corpus)
+    console.print(
+        f"Files: {audit.folder.url} (metadata, evidence, ngrams, ledger as Parquet; audit.json)",
+        soft_wrap=True,
+    )
+    console.print(f"Look at the matches:  wmbxl recheck {audit.folder.url}", highlight=False, soft_wrap=True)
+
+
+def _say_status(info: dict[str, Any]) -> None:
+    accepted = [
+        c for c in info["corpora"] if c["unread_bytes"] and c["unread_share"] <= info["accept_unread"]
+    ]
+    if info["status"] == "incomplete":
+        console.print(
+            "[bold red]Incomplete:[/] part of a corpus was not read, so problems without enough hits are neither in "
+            "S0/S1 nor out of them. Mend the input and run the same command again, or accept the gap with "
+            "--accept-unread."
+        )
+    elif accepted:
+        names = ", ".join(f"{c['name']} {c['unread_share']:.2%}" for c in accepted)
+        console.print(
+            f"[bold]Complete[/], with an accepted gap (unread: {names}; accepted: {info['accept_unread']:.2%})."
+        )
+    else:
+        console.print("[bold green]Complete:[/] every byte of every corpus was read.")
+
+
+def _views(info: dict[str, Any]) -> Table:
+    table = Table(
+        title=f"{info['benchmark']['problems']:,} problems: S0 in no document, S1 in at most two",
+        caption="* without problems that are too short to have an n-gram",
+    )
+    for name in ("channel", "n", "S0", "%", "S0*", "S1", "S1*", "flagged", "short", "undecided"):
+        table.add_column(name, justify="left" if name == "channel" else "right")
+    for row in info["summary"]:
+        short = row["problems"] - row["auditable"]
+        undecided = max(row["S0_undecided"], row["S1_undecided"])
+        numbers = [row["S0_auditable"], row["S1"], row["S1_auditable"], row["flagged"], short, undecided]
+        share = f"{100 * row['S0'] / row['problems']:.1f}"
+        table.add_row(
+            row["channel"], str(row["n"]), f"{row['S0']:,}", share, *(f"{number:,}" for number in numbers)
+        )
+    return table
+
+
+def _corpora(info: dict[str, Any]) -> Table:
+    table = Table(title="Corpora")
+    for name in ("corpus", "role", "shards", "documents", "tokens", "read", "unread"):
+        table.add_column(name, justify="left" if name in ("corpus", "role") else "right")
+    for corpus in info["corpora"]:
+        unread = (
+            f"{size(corpus['unread_bytes'])} ({corpus['unread_share']:.2%})"
+            if corpus["unread_bytes"]
+            else "0"
+        )
+        table.add_row(
+            corpus["name"],
+            corpus["role"],
+            f"{corpus['shards']:,}",
+            f"{corpus['documents']:,}",
+            f"{corpus['tokens']:,}",
+            size(corpus["file_bytes"] - corpus["unread_bytes"]),
+            unread,
+        )
+    return table
+
+
+def _say_gaps(corpus: dict[str, Any]) -> None:
+    """Print what was skipped, repaired, or left out."""
+    for reason, amount in corpus["faults"].items():
+        console.print(
+            f"  {corpus['name']}: [red]{amount['pieces']:,} piece(s) not read to the end[/]: {reason} "
+            f"({size(amount['bytes'])}); see the ledger"
+        )
+    for reason, amount in corpus["skipped"].items():
+        colour = "red" if reason in GAPS else "yellow"
+        console.print(
+            f"  {corpus['name']}: [{colour}]{amount['records']:,} record(s)[/] {_MEANING[reason]} ({reason}, "
+            f"{size(amount['bytes'])})"
+        )
+    if corpus["left_out"]:
+        examples = ", ".join(item["url"].rsplit("/", 1)[-1] for item in corpus["left_out"][:3])
+        console.print(
+            f"  {corpus['name']}: {len(corpus['left_out']):,} file(s) left out, such as {examples} (audit.json lists all)"
+        )
+
+
+def show_unfinished(folder: RunFolder, info: dict[str, Any]) -> None:
+    """Print how far an audit came that is running or was killed."""
+    done = len(folder.checkpoints())
+    console.print(
+        f"[bold yellow]Not finished:[/] {done:,} of {info['tasks']:,} tasks have a checkpoint. If nothing is running, "
+        "run the same wmbxl audit command again to resume.",
+    )

@@ -1,0 +1,120 @@
+"""Evidence recomputed: the corpus is opened again at every row, and the definition in `text` is applied by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+
+from wmbxl.audit import Audit
+from wmbxl.readers import Account, read
+from wmbxl.text import Normaliser, Token, xxh64
+from wmbxl.types import ReadOptions, Shard
+
+
+@dataclass(frozen=True)
+class Recheck:
+    """The outcome: rows that came out the same, rows that can't be placed, and a line for each that differs."""
+
+    confirmed: int
+    unplaced: int
+    failures: tuple[str, ...]
+
+
+def recheck(
+    audit: Audit,
+    storage_options: Mapping[str, Mapping[str, Any]] | None = None,
+    tell: Callable[[str, int], None] | None = None,
+) -> Recheck:
+    """Recompute every row of the evidence from the corpus.
+
+    Parameters
+    ----------
+    audit : Audit
+    storage_options : mapping, optional
+        For fsspec, by corpus.
+    tell : callable, optional
+        Called with each shard and its number of rows before it is read.
+
+    Returns
+    -------
+    Recheck
+    """
+    normaliser = Normaliser(audit.info["profile"])
+    reading = {
+        corpus["name"]: ReadOptions(
+            corpus["text_field"], corpus["id_field"], corpus["join_lists"], corpus["max_zstd_window"],
+            dict((storage_options or {}).get(corpus["name"], {})),
+        )
+        for corpus in audit.info["corpora"]
+    }  # fmt: skip
+    owned = _owned(audit)
+    placed = audit.evidence[audit.evidence["row"].notna()]
+    failures: list[str] = []
+    for (corpus, url), rows in placed.groupby(["corpus", "shard"], sort=True):
+        if tell:
+            tell(url, len(rows))
+        shard = Shard(corpus, url, options=reading[corpus])
+        failures.extend(_recheck_shard(shard, rows, normaliser, owned))
+    return Recheck(len(placed) - len(failures), len(audit.evidence) - len(placed), tuple(failures))
+
+
+def _owned(audit: Audit) -> Callable[[str, str, str], bool]:
+    """Return whether an n-gram is in a problem's surface."""
+    index = audit.index
+    surfaces: dict[tuple[str, str], str] = {}
+    bounds, text = index.arrays["surface_bounds"], index.arrays["text"].tobytes().decode().split(" ")
+    for i in range(len(bounds) - 1):
+        problem, channel = divmod(i, len(index.channels))
+        words = text[int(bounds[i]) : int(bounds[i + 1])]
+        surfaces[index.problem_ids[problem], index.channels[channel]] = f" {' '.join(words)} "
+    return lambda problem, channel, ngram: f" {ngram} " in surfaces[problem, channel]
+
+
+def _recheck_shard(
+    shard: Shard, rows: pd.DataFrame, normaliser: Normaliser, owned: Callable[[str, str, str], bool]
+) -> Iterator[str]:
+    wanted = {int(row): part for row, part in rows.groupby("row")}
+    account = Account()
+    for batch in read(shard, account):
+        for doc, row in enumerate(batch.rows.tolist()):
+            if row in wanted:
+                text = batch.text(doc)
+                located = normaliser.locate(text)
+                tokens = {token.start: i for i, token in enumerate(located)}
+                for line in wanted.pop(row).to_dict("records"):
+                    fault = _differs(line, batch.ids[doc], text, located, tokens, owned)
+                    if fault:
+                        yield f"{shard.url} row {row}, {line['problem_id']} at {line['start']}: {fault}"
+        if not wanted:
+            return
+    for row, part in wanted.items():
+        why = f" ({account.fault})" if account.fault else ""
+        for problem in part["problem_id"]:
+            yield f"{shard.url} row {row}, {problem}: the row is not there{why}"
+
+
+def _differs(
+    line: Mapping[str, Any], document_id: str | None, text: str, tokens: list[Token], numbers: Mapping[int, int],
+    owned: Callable[[str, str, str], bool],
+) -> str | None:  # fmt: skip
+    """Return what of an evidence row differs from what the document says, or None."""
+    first = numbers.get(line["start"])
+    found = tokens[first : first + line["n"]] if first is not None else []
+    ngram = " ".join(token.text for token in found)
+    if ngram != line["ngram"]:
+        return f"expected {line['ngram']!r}, found {ngram!r}"
+    if found[-1].end != line["end"]:
+        return f"ends at {found[-1].end}, not {line['end']}"
+    if xxh64(ngram) != line["xxh64"]:
+        return f"xxh64 is {xxh64(ngram)}, not {line['xxh64']}"
+    recorded = None if pd.isna(line["document_id"]) else line["document_id"]
+    if recorded != document_id:
+        return f"document id is {document_id}, not {recorded}"
+    if line["snippet"] not in text:
+        return "the snippet is not in the document"
+    if not owned(line["problem_id"], line["channel"], ngram):
+        return "the problem does not have this n-gram"
+    return None
