@@ -74,9 +74,7 @@ class Audit:
         """
         made = cls(RunFolder(url, dict(storage_options or {})))
         if made.status == "running":
-            raise UsageError(
-                f"{url}: this audit is not finished: run the same wmbxl audit command again to resume it"
-            )
+            raise UsageError(f"{url}: this audit is not finished: run the same wmbxl audit command again to resume it")
         return made
 
     @cached_property
@@ -87,7 +85,7 @@ class Audit:
     @property
     def status(self) -> Status:
         """``complete``, ``incomplete`` (something was not read) or ``running``."""
-        return self.info["status"]  # type: ignore[no-any-return]
+        return self.info["status"]
 
     @cached_property
     def metadata(self) -> pd.DataFrame:
@@ -209,8 +207,7 @@ def audit(
         total = {c.name: Tally.empty(index.fingerprint, len(index.ns), evidence_cap) for c in corpora}
         for result in _results(connected, planned, job, out):
             total = {
-                name: total[name] + result.tallies[name] if name in result.tallies else total[name]
-                for name in total
+                name: total[name] + result.tallies[name] if name in result.tallies else total[name] for name in total
             }
             ledger.append(result.ledger)
         _finish(folder, about, index, corpora, total, ledger, accept_unread)
@@ -369,9 +366,7 @@ def _finish(
             raise field_not_found(corpus, tally.names)
     gaps = {name: _unread_share(tally) > accept_unread for name, tally in total.items()}
     release = [corpus.name for corpus in corpora if corpus.role == "release"]
-    table = metadata.metadata_table(
-        index, [total[name] for name in release], any(gaps[name] for name in release)
-    )
+    table = metadata.metadata_table(index, [total[name] for name in release], any(gaps[name] for name in release))
     folder.write_table("metadata.parquet", table)
     folder.write_table("metadata_by_corpus.parquet", metadata.by_corpus_table(index, total))
     folder.write_table("ngrams.parquet", metadata.ngrams_table(index, total))

@@ -86,10 +86,7 @@ class Benchmark:
         ('p1',)
         """
         return cls(
-            tuple(
-                Problem(id, {PROMPT: text} if isinstance(text, str) else text)
-                for id, text in surfaces.items()
-            )
+            tuple(Problem(id, {PROMPT: text} if isinstance(text, str) else text) for id, text in surfaces.items())
         )
 
 
@@ -186,9 +183,7 @@ def _problems(
 _SAYS = {"not_json": "not JSON", "too_nested": "nested too deeply"}
 
 
-def _issues(
-    row: dict[str, Any], id_field: str, text_fields: Sequence[str], answer_field: str | None
-) -> Iterator[str]:
+def _issues(row: dict[str, Any], id_field: str, text_fields: Sequence[str], answer_field: str | None) -> Iterator[str]:
     id = get_field(row, id_field, _MISSING)
     if id is _MISSING:
         yield f"no field {id_field!r}"

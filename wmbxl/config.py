@@ -96,9 +96,7 @@ def read_yaml(path: str) -> dict[str, Any]:
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
         raise UsageError(f"{path}: can't be read as YAML: {error}") from error
     if not isinstance(content, dict):
-        raise UsageError(
-            f"{path}: expected settings such as  benchmark: problems.jsonl, found {content!r:.60}"
-        )
+        raise UsageError(f"{path}: expected settings such as  benchmark: problems.jsonl, found {content!r:.60}")
     return content
 
 
@@ -122,6 +120,4 @@ def _say(issue: Any) -> str:
         known = {**AuditConfig.model_fields, **CorpusConfig.model_fields, **BenchmarkConfig.model_fields}
         close = get_close_matches(str(issue["loc"][-1]), known, n=1)
         return f"{place}: unknown" + (f"; did you mean {close[0]}?" if close else "")
-    return f"{place}: {issue['msg']}" + (
-        "" if issue["type"] == "missing" else f" (found {issue['input']!r:.60})"
-    )
+    return f"{place}: {issue['msg']}" + ("" if issue["type"] == "missing" else f" (found {issue['input']!r:.60})")

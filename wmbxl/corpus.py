@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from functools import cached_property
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 import dask.bag
@@ -111,9 +111,7 @@ class Corpus:
         for url in urls:
             files, aside = _expand(self, url)
             if not files:
-                beside = (
-                    f" ({len(aside)} left out, such as {aside[0].url}: {aside[0].reason})" if aside else ""
-                )
+                beside = f" ({len(aside)} left out, such as {aside[0].url}: {aside[0].reason})" if aside else ""
                 raise NothingMatches(f"corpus {self.name}: {url} matches no file{beside}")
             found.update((file.url, file) for file in files)
             left_out.update((item.url, item) for item in aside)
@@ -229,7 +227,7 @@ def _walk_local(base: str) -> Iterator[dict[str, Any]]:
         for name in files:
             path = f"{folder.rstrip('/')}/{name}"
             try:
-                status = os.stat(path)
+                status = Path(path).stat()
             except OSError:  # a dangling link: listed, found missing when it is read
                 yield {"name": path, "size": -1}
             else:

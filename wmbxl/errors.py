@@ -39,7 +39,8 @@ class FieldNotFound(UsageError):
         hint = f" Did you mean {close[0]!r}?" if close else ""
         listed = ", ".join(names) if names else "(none)"
         super().__init__(
-            f"{where}: no record has the field {field!r}.{hint} Fields found: {listed}. Name the right one with {option}."
+            f"{where}: no record has the field {field!r}.{hint} Fields found: {listed}. "
+            f"Name the right one with {option}."
         )
 
 

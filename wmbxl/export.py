@@ -81,8 +81,7 @@ def _nested(audit: Audit, table: pd.DataFrame, n: int, channel: str) -> Iterator
     evidence = audit.evidence
     evidence = evidence[(evidence["n"] == n) & (evidence["channel"] == channel)]
     examples = {
-        key: list(dict.fromkeys(part["ngram"]))[:EXAMPLES]
-        for key, part in evidence.groupby(["problem_id", "corpus"])
+        key: list(dict.fromkeys(part["ngram"]))[:EXAMPLES] for key, part in evidence.groupby(["problem_id", "corpus"])
     }
     slices = _corpora(audit)
     for row in table.astype(object).where(table.notna(), None).to_dict("records"):
@@ -114,9 +113,7 @@ def _page(audit: Audit, table: pd.DataFrame, n: int, channel: str) -> str:
     ]
     for name, rule in (("S0", "docs_total = 0"), ("S1", "docs_total ≤ 2")):
         label = table[f"in_{name}"]
-        lines.append(
-            f"| \\|{name}\\| | {rule} | {int(label.fillna(False).sum())} | {int(label.isna().sum())} |"
-        )
+        lines.append(f"| \\|{name}\\| | {rule} | {int(label.fillna(False).sum())} | {int(label.isna().sum())} |")
     for column, title in (("docs_total", "Documents"), ("hits_total", "Hits")):
         lines += ["", f"## {title} per problem", "", f"| {title.lower()} | problems |", "|---|---:|"]
         lines += [f"| {label} | {count} |" for label, count in _histogram(table[column].to_numpy())]

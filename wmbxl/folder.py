@@ -56,11 +56,9 @@ class RunFolder:
         """
         filesystem, path = self._place(name)
         try:
-            return retry(filesystem.cat_file, path)  # type: ignore[no-any-return]
+            return retry(filesystem.cat_file, path)
         except FileNotFoundError:
-            raise NothingMatches(
-                f"{self.url}: no {name} in this folder: is it the folder of an audit?"
-            ) from None
+            raise NothingMatches(f"{self.url}: no {name} in this folder: is it the folder of an audit?") from None
 
     def exists(self, name: str) -> bool:
         """Whether a file is there."""
@@ -86,11 +84,9 @@ class RunFolder:
     def read_json(self, name: str = "audit.json") -> dict[str, Any]:
         """Read a JSON file."""
         try:
-            return json.loads(self.read(name))  # type: ignore[no-any-return]
+            return json.loads(self.read(name))
         except ValueError as error:
-            raise UsageError(
-                f"{self.url}/{name}: not JSON ({error}): the file was changed by hand?"
-            ) from error
+            raise UsageError(f"{self.url}/{name}: not JSON ({error}): the file was changed by hand?") from error
 
     def write_json(self, content: Mapping[str, Any], name: str = "audit.json") -> None:
         """Write a JSON file."""

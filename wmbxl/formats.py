@@ -148,9 +148,7 @@ def _refuse(head: bytes, url: str) -> None:
     if _LFS.match(head):
         raise Unreadable("lfs_pointer", f"{url}: a Git LFS pointer, not the data: run  git lfs pull")
     if _MARKUP.match(head) and not named_text(url):
-        raise Unreadable(
-            "html_page", f"{url}: an HTML or XML page (an error page?), not data: download it again"
-        )
+        raise Unreadable("html_page", f"{url}: an HTML or XML page (an error page?), not data: download it again")
 
 
 def _encoding(head: bytes) -> str:
@@ -163,13 +161,8 @@ def _encoding(head: bytes) -> str:
         if head.startswith(bom):
             return encoding
     # JSON starts with two ASCII characters, so zeros show its width and order (RFC 4627, section 3).
-    zeros = tuple(byte == 0 for byte in head[:4])
-    widths = {
-        (True, True, True, False): "utf-32-be",
-        (False, True, True, True): "utf-32-le",
-        (True, False, True, False): "utf-16-be",
-        (False, True, False, True): "utf-16-le",
-    }
+    zeros = "".join("0" if byte == 0 else "x" for byte in head[:4])
+    widths = {"000x": "utf-32-be", "x000": "utf-32-le", "0x0x": "utf-16-be", "x0x0": "utf-16-le"}
     return widths.get(zeros, "utf-8")
 
 

@@ -54,9 +54,7 @@ class ProbeIndex:
     arrays: dict[str, Array]
 
     @classmethod
-    def build(
-        cls, benchmark: Benchmark, ns: Iterable[int] = (13,), profile: Profile = "release"
-    ) -> ProbeIndex:
+    def build(cls, benchmark: Benchmark, ns: Iterable[int] = (13,), profile: Profile = "release") -> ProbeIndex:
         """Index a benchmark.
 
         Parameters
@@ -161,9 +159,7 @@ class ProbeIndex:
 
     def to_bytes(self) -> bytes:
         """Return the index as an Arrow IPC file of one row."""
-        columns: dict[str, Any] = {
-            "problem_ids": pa.array([list(self.problem_ids)], pa.large_list(pa.string()))
-        }
+        columns: dict[str, Any] = {"problem_ids": pa.array([list(self.problem_ids)], pa.large_list(pa.string()))}
         for name in _ARRAYS:
             values = pa.array(self.arrays[name])
             columns[name] = pa.LargeListArray.from_arrays([0, len(values)], values)
@@ -177,7 +173,7 @@ class ProbeIndex:
         sink = pa.BufferOutputStream()
         with pa.ipc.new_file(sink, table.schema) as writer:
             writer.write_table(table)
-        return sink.getvalue().to_pybytes()  # type: ignore[no-any-return]
+        return sink.getvalue().to_pybytes()
 
     @classmethod
     def from_bytes(cls, data: bytes) -> ProbeIndex:
@@ -193,9 +189,7 @@ class ProbeIndex:
     def _from_reader(cls, reader: Any) -> ProbeIndex:
         about = json.loads(reader.schema.metadata[b"wmbxl"])
         if about["format"] != FORMAT:
-            raise UsageError(
-                f"the index has format {about['format']}, this version reads {FORMAT}: build it again"
-            )
+            raise UsageError(f"the index has format {about['format']}, this version reads {FORMAT}: build it again")
         row = reader.get_batch(0)
         arrays = {name: row.column(name).values.to_numpy(zero_copy_only=True) for name in _ARRAYS}
         ids = tuple(row.column("problem_ids").values.to_pylist())
@@ -247,9 +241,7 @@ def _shift_for(bits: int) -> int:
     return 64 - max(1, bits)
 
 
-def _hash_tables(
-    surfaces: _Surfaces, ns: Sequence[int], seed: int, profile: Profile
-) -> dict[str, Array] | None:
+def _hash_tables(surfaces: _Surfaces, ns: Sequence[int], seed: int, profile: Profile) -> dict[str, Array] | None:
     """Return the tables, or None if two n-grams of the benchmark have the same hash under this seed."""
     release = profile == "release"
     token_hash = kernels.hash_tokens(surfaces.text, surfaces.starts, surfaces.ends, release, np.uint64(seed))

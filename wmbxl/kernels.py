@@ -27,7 +27,7 @@ def jit(function: F) -> F:
 
     No on-disk cache: it has crashed under several workers that share a folder.
     """
-    return numba.njit(nogil=True, cache=False, error_model="numpy", boundscheck=False)(function)  # type: ignore[no-any-return]
+    return numba.njit(nogil=True, cache=False, error_model="numpy", boundscheck=False)(function)
 
 
 ZERO, ONE, ALL = np.uint64(0), np.uint64(1), np.uint64(0xFFFFFFFFFFFFFFFF)
@@ -111,9 +111,7 @@ def wide_space(data: Array, at: int, end: int) -> int:
 
 
 @jit
-def separators(
-    data: Array, block: Array, at: int, here: int, end: int, release: bool, state: Array
-) -> np.uint64:
+def separators(data: Array, block: Array, at: int, here: int, end: int, release: bool, state: Array) -> np.uint64:
     """Return the separator bits of the 64 bytes ``block[at:at + 64]``, which are ``data[here:here + 64]``.
 
     Bytes from `end` on count as separators. Carries commands and wide spaces into the next block through `state`.
@@ -361,9 +359,7 @@ def look_closer(
     last = min(available, i + longest)
     prefix[0] = ZERO
     for t in range(first, last):
-        prefix[t - first + 1] = prefix[t - first] * _BASE + hash_token(
-            data, starts[t], ends[t], release, seed
-        )
+        prefix[t - first + 1] = prefix[t - first] * _BASE + hash_token(data, starts[t], ends[t], release, seed)
     for j in range(first, i + 1):
         for k in range(len(tables.ns)):
             n = tables.ns[k]
@@ -381,9 +377,7 @@ def look_closer(
 
 
 @jit
-def probe(
-    data: Array, finished: bool, tables: Tables, state: Array, scratch: Scratch, found: Array, count: int
-) -> int:
+def probe(data: Array, finished: bool, tables: Tables, state: Array, scratch: Scratch, found: Array, count: int) -> int:
     """Probe the sampled q-grams of the tokens in view; return the new count of matches.
 
     Stops early when `found` could overflow; ``state[NEXT]`` then tells where.

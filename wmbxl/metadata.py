@@ -16,6 +16,7 @@ Array = np.ndarray[Any, Any]
 
 S1_DOCUMENTS = 2  # S1 holds the problems found in at most this many documents
 
+_ENTRY = [("problem_id", pa.string()), ("channel", pa.string()), ("n", pa.int32())]
 _COUNTS = [
     ("n_grams_total", pa.int64()),
     ("n_grams_unique", pa.int64()),
@@ -23,19 +24,8 @@ _COUNTS = [
     ("docs_total", pa.int64()),
     ("unique_ngrams_total", pa.int64()),
 ]
-METADATA = pa.schema(
-    [("problem_id", pa.string()), ("channel", pa.string()), ("n", pa.int32()), *_COUNTS]
-    + [("auditable", pa.bool_()), ("in_S0", pa.bool_()), ("in_S1", pa.bool_())]
-)
-BY_CORPUS = pa.schema(
-    [
-        ("problem_id", pa.string()),
-        ("channel", pa.string()),
-        ("n", pa.int32()),
-        ("corpus", pa.string()),
-        *_COUNTS,
-    ]
-)
+METADATA = pa.schema([*_ENTRY, *_COUNTS, ("auditable", pa.bool_()), ("in_S0", pa.bool_()), ("in_S1", pa.bool_())])
+BY_CORPUS = pa.schema([*_ENTRY, ("corpus", pa.string()), *_COUNTS])
 NGRAMS = pa.schema(
     [
         ("corpus", pa.string()),
@@ -94,9 +84,7 @@ def _entry_columns(index: ProbeIndex) -> dict[str, Array]:
     channels, lengths = len(index.channels), len(index.ns)
     return {
         "problem_id": np.repeat(np.array(index.problem_ids, dtype=object), channels * lengths),
-        "channel": np.tile(
-            np.repeat(np.array(index.channels, dtype=object), lengths), len(index.problem_ids)
-        ),
+        "channel": np.tile(np.repeat(np.array(index.channels, dtype=object), lengths), len(index.problem_ids)),
         "n": np.tile(np.array(index.ns, dtype=np.int32), len(index.problem_ids) * channels),
     }
 
@@ -198,9 +186,7 @@ def evidence_table(index: ProbeIndex, tallies: Mapping[str, Tally], rows: RowNum
     for name, tally in tallies.items():
         found = tally.evidence
         entry, grams = found["entry"].to_numpy(), found["gram"].to_numpy()
-        places = zip(
-            found["shard"].to_pylist(), found["piece"].to_pylist(), found["row"].to_pylist(), strict=True
-        )
+        places = zip(found["shard"].to_pylist(), found["piece"].to_pylist(), found["row"].to_pylist(), strict=True)
         firsts = {
             place: rows.first_row(*place)
             for place in set(zip(found["shard"].to_pylist(), found["piece"].to_pylist(), strict=True))

@@ -130,9 +130,7 @@ def paper_disjoint_split(
     papers = _papers(records, paper_field)
     formats = record_column(records, format_field, "--format-field").astype(str)
     counts = pd.crosstab(papers, formats)
-    counts = counts.loc[
-        sorted(counts.index, key=lambda paper: hashlib.sha256(f"{seed}:{paper}".encode()).hexdigest())
-    ]
+    counts = counts.loc[sorted(counts.index, key=lambda paper: hashlib.sha256(f"{seed}:{paper}".encode()).hexdigest())]
     chosen = counts.index[_nearest_to_target(counts.to_numpy(), fraction)]
     held_out = papers.isin(chosen)
     rule = (

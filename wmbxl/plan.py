@@ -88,9 +88,7 @@ def check_fields(corpus: Corpus) -> None:
     for shard in shards[::step][:_SAMPLED]:
         account = Account()
         next(read(shard, account), None)
-        if account.documents or any(
-            account.skipped[reason] for reason in account.skipped if _has_field(reason)
-        ):
+        if account.documents or any(account.skipped[reason] for reason in account.skipped if _has_field(reason)):
             return
         names |= account.names
     if names:
@@ -103,6 +101,4 @@ def _has_field(reason: str) -> bool:
 
 def field_not_found(corpus: Corpus, names: set[str] | frozenset[str]) -> FieldNotFound:
     """Return the error for a corpus none of whose records has the text field."""
-    return FieldNotFound(
-        f"corpus {corpus.name}", corpus.text_field, names, "--corpus-text-field (text_field in YAML)"
-    )
+    return FieldNotFound(f"corpus {corpus.name}", corpus.text_field, names, "--corpus-text-field (text_field in YAML)")

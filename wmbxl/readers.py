@@ -141,8 +141,8 @@ def read(shard: Shard, account: Account) -> Iterator[Batch]:
     if shard.size < 0:  # the size was not known when the file was listed
         account.file_bytes = account.consumed()
     if account.fault is None and _changed(shard):
-        fault = Unreadable("changed", f"{shard.url}: changed while it was read: run the audit again")
-        account.fail(fault, account.file_bytes)
+        changed = Unreadable("changed", f"{shard.url}: changed while it was read: run the audit again")
+        account.fail(changed, account.file_bytes)
 
 
 def _lost(shard: Shard, account: Account, fault: Unreadable) -> int:
@@ -219,9 +219,7 @@ def _stream(shard: Shard, account: Account) -> Iterator[Batch]:
         source = streams.Source(shard.url, shard.options.storage_options, max(0, shard.start - 1))
         account.consumed = lambda: source.position - shard.start
         stop = shard.size if shard.stop < 0 else shard.stop
-        yield from _json_batches(
-            lines(streams.owned_lines(source, shard.start, stop)), shard.options, account
-        )
+        yield from _json_batches(lines(streams.owned_lines(source, shard.start, stop)), shard.options, account)
         return
     chunks, kind = open_stream(shard, account)
     if kind.kind == "parquet":
@@ -401,9 +399,7 @@ def _opened(shard: Shard) -> Any:
 
 
 def _broken(shard: Shard, error: Exception) -> Unreadable:
-    return Unreadable(
-        "corrupt", f"{shard.url}: {error}: download it again, or accept the gap with --accept-unread"
-    )
+    return Unreadable("corrupt", f"{shard.url}: {error}: download it again, or accept the gap with --accept-unread")
 
 
 class _Readable:
@@ -452,9 +448,7 @@ def column_names(fields: Iterable[pa.Field], prefix: str = "") -> list[str]:
         names.append(f"{prefix}{item.name}")
         if pa.types.is_struct(item.type):
             names.extend(
-                column_names(
-                    [item.type.field(i) for i in range(item.type.num_fields)], f"{prefix}{item.name}."
-                )
+                column_names([item.type.field(i) for i in range(item.type.num_fields)], f"{prefix}{item.name}.")
             )
     return names
 
@@ -478,6 +472,7 @@ def get_column(batch: pa.RecordBatch, name: str) -> pa.Array | None:
 def _record_batch(batch: pa.RecordBatch, options: ReadOptions, account: Account) -> Iterator[Batch]:
     """Turn a record batch into batches of bounded size."""
     column = get_column(batch, options.text_field)
+    assert column is not None, "the schema was checked"
     per_row = max(1, batch.nbytes // max(1, batch.num_rows))
     step = max(1, min(BATCH_ROWS, BATCH_BYTES // per_row))
     for start in range(0, batch.num_rows, step):
@@ -497,11 +492,7 @@ def _rows(batch: pa.RecordBatch, column: pa.Array, options: ReadOptions, account
     if empty:
         account.skipped["text_empty"] += empty
     ids = get_column(batch, options.id_field) if options.id_field else None
-    named = (
-        [record_id({"": value}, "") for value in ids.take(pa.array(rows)).to_pylist()]
-        if ids is not None
-        else None
-    )
+    named = [record_id({"": value}, "") for value in ids.take(pa.array(rows)).to_pylist()] if ids is not None else None
     yield Batch.of(texts, first + rows, named or [None] * len(rows))
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import pandas as pd
 
@@ -12,6 +12,9 @@ from wmbxl.audit import Audit
 from wmbxl.readers import Account, read
 from wmbxl.text import Normaliser, Token, xxh64
 from wmbxl.types import ReadOptions, Shard
+
+_Groups = Iterable[tuple[tuple[str, str], pd.DataFrame]]
+_Lines = list[dict[str, Any]]
 
 
 @dataclass(frozen=True)
@@ -53,7 +56,7 @@ def recheck(
     owned = _owned(audit)
     placed = audit.evidence[audit.evidence["row"].notna()]
     failures: list[str] = []
-    for (corpus, url), rows in placed.groupby(["corpus", "shard"], sort=True):
+    for (corpus, url), rows in cast(_Groups, placed.groupby(["corpus", "shard"], sort=True)):
         if tell:
             tell(url, len(rows))
         shard = Shard(corpus, url, options=reading[corpus])
@@ -76,7 +79,7 @@ def _owned(audit: Audit) -> Callable[[str, str, str], bool]:
 def _recheck_shard(
     shard: Shard, rows: pd.DataFrame, normaliser: Normaliser, owned: Callable[[str, str, str], bool]
 ) -> Iterator[str]:
-    wanted = {int(row): part for row, part in rows.groupby("row")}
+    wanted = {int(part["row"].iloc[0]): part for _, part in rows.groupby("row")}
     account = Account()
     for batch in read(shard, account):
         for doc, row in enumerate(batch.rows.tolist()):
@@ -84,7 +87,7 @@ def _recheck_shard(
                 text = batch.text(doc)
                 located = normaliser.locate(text)
                 tokens = {token.start: i for i, token in enumerate(located)}
-                for line in wanted.pop(row).to_dict("records"):
+                for line in cast(_Lines, wanted.pop(row).to_dict("records")):
                     fault = _differs(line, batch.ids[doc], text, located, tokens, owned)
                     if fault:
                         yield f"{shard.url} row {row}, {line['problem_id']} at {line['start']}: {fault}"

@@ -64,9 +64,7 @@ def parse_json(data: bytes) -> Parsed:
     except UnicodeDecodeError:
         text, repaired = data.decode(errors="replace"), True
     try:
-        return Parsed(
-            json.loads(text.lstrip("\ufeff"), strict=False, parse_int=str, parse_float=str), repaired
-        )
+        return Parsed(json.loads(text.lstrip("\ufeff"), strict=False, parse_int=str, parse_float=str), repaired)
     except RecursionError:
         raise Skip("too_nested") from None
     except ValueError:

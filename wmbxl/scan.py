@@ -1,4 +1,4 @@
-"""One shard against the index, with no Dask: candidates from the kernels, confirmed, counted, and sampled as evidence."""
+"""One shard against the index, without Dask: found by the kernels, counted, and sampled as evidence."""
 
 from __future__ import annotations
 
@@ -29,10 +29,7 @@ PAIRS_HELD = 1 << 20  # (match, owner) pairs looked at at a time
 LOWERED = 1 << 20  # bytes lower-cased at a time
 
 _CAPITALS = np.packbits(
-    [
-        code >= 0x80 and not 0xD800 <= code < 0xE000 and chr(code).lower() != chr(code)
-        for code in range(0x20000)
-    ],
+    [code >= 0x80 and not 0xD800 <= code < 0xE000 and chr(code).lower() != chr(code) for code in range(0x20000)],
     bitorder="little",
 )
 _LIMIT = np.uint64(0xFFFFFFFFFFFFFFFF)
@@ -143,9 +140,14 @@ class _Counter:
         grams, entries = index.size, index.entries
         # Zeros that are never touched cost no memory.
         self.counts = kernels.Counts(
-            *(np.zeros(grams, dtype=np.int64) for _ in range(3)), np.empty(grams, dtype=np.int64),
-            *(np.zeros(entries, dtype=np.int64) for _ in range(2)), np.empty(entries, dtype=np.int64),
-        )  # fmt: skip
+            occurrences=np.zeros(grams, dtype=np.int64),
+            gram_documents=np.zeros(grams, dtype=np.int64),
+            gram_last=np.zeros(grams, dtype=np.int64),
+            grams=np.empty(grams, dtype=np.int64),
+            entry_documents=np.zeros(entries, dtype=np.int64),
+            entry_last=np.zeros(entries, dtype=np.int64),
+            entries=np.empty(entries, dtype=np.int64),
+        )
         self.used = np.zeros(2, dtype=np.int64)
         self.scratch = kernels.new_scratch()
         self.found = np.empty((MATCHES_HELD, 4), dtype=np.int64)
@@ -215,9 +217,7 @@ class _Folded:
     @classmethod
     def of(cls, batch: Batch, release: bool) -> _Folded:
         lowered = (
-            kernels.capitals(batch.data, batch.offsets, _CAPITALS)
-            if release
-            else np.zeros(len(batch), dtype=bool)
+            kernels.capitals(batch.data, batch.offsets, _CAPITALS) if release else np.zeros(len(batch), dtype=bool)
         )
         if not lowered.any():
             return cls(batch, batch.data, batch.offsets, lowered)
@@ -287,9 +287,7 @@ class _Evidence:
         self.gram_limit = np.zeros(index.size, dtype=np.uint64)
         self.entry_limit = np.zeros(index.entries, dtype=np.uint64)
         self.rows = np.empty((0, 6), dtype=np.uint64)
-        self.places = np.empty(
-            (0, 3), dtype=np.int64
-        )  # document of the batch, first byte, byte after the last
+        self.places = np.empty((0, 3), dtype=np.int64)  # document of the batch, first byte, byte after the last
         self.ids: list[str | None] = []
         self.snippets: list[str | None] = []
 
@@ -304,7 +302,9 @@ class _Evidence:
         bounds = [*first.tolist(), len(found)]
         for doc, low, high in zip(docs.tolist(), bounds, bounds[1:], strict=False):
             points[low:high] = folded.place(doc, points[low:high])
-            hashes[low:high] = xxhash.xxh64_intdigest(batch.data[batch.offsets[doc] : batch.offsets[doc + 1]])
+            hashes[low:high] = xxhash.xxh64_intdigest(
+                memoryview(batch.data[batch.offsets[doc] : batch.offsets[doc + 1]])
+            )
         priority = kernels.priorities(hashes, points[:, 0].astype(np.uint64))
         chosen = self._below_gram_limit(found[:, 1], priority)
         for part in self._by_pairs(found[chosen, 1], chosen):
@@ -314,9 +314,7 @@ class _Evidence:
             match, entry = match[near], entry[near]
             row = batch.rows[found[match, 0]]
             columns = (entry, priority[match], row, points[match, 0], points[match, 1], found[match, 1])
-            self._merge(
-                np.stack([column.astype(np.uint64) for column in columns], axis=1), found[match][:, [0, 2, 3]]
-            )
+            self._merge(np.stack([column.astype(np.uint64) for column in columns], axis=1), found[match][:, [0, 2, 3]])
 
     def _below_gram_limit(self, gram: Array, priority: Array) -> Array:
         """Return the matches among the `cap` smallest of their n-gram so far, and lower the limits."""

@@ -6,7 +6,7 @@ import bz2
 import codecs
 import lzma
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass
 from typing import IO, Any
 
@@ -49,9 +49,7 @@ def unreadable(url: str, error: BaseException, position: int | None = None) -> U
     if isinstance(error, FileNotFoundError):
         return Unreadable("missing", f"{url}: the file is gone", position)
     if isinstance(error, PermissionError):
-        return Unreadable(
-            "permission_denied", f"{url}: permission denied: check rights or credentials", position
-        )
+        return Unreadable("permission_denied", f"{url}: permission denied: check rights or credentials", position)
     return Unreadable("io_error", f"{url}: {type(error).__name__}: {error}", position)
 
 
@@ -180,9 +178,12 @@ class _Compression:
     errors: tuple[type[Exception], ...]
 
 
+# isal's type hints take its error class for an instance.
+_IGZIP_ERROR: type[Exception] = igzip_lib.error  # type: ignore[assignment]
+
 _COMPRESSIONS: dict[Codec, _Compression] = {
     "gz": _Compression(
-        lambda window: igzip_lib.IgzipDecompressor(flag=igzip_lib.DECOMP_GZIP), (igzip_lib.error, EOFError)
+        lambda window: igzip_lib.IgzipDecompressor(flag=igzip_lib.DECOMP_GZIP), (_IGZIP_ERROR, EOFError)
     ),
     "bz2": _Compression(lambda window: bz2.BZ2Decompressor(), (OSError, ValueError, EOFError)),
     "xz": _Compression(lambda window: lzma.LZMADecompressor(lzma.FORMAT_XZ), (lzma.LZMAError, EOFError)),
@@ -221,7 +222,7 @@ def decompress(source: Source, codec: Codec, max_zstd_window: int = 27) -> Itera
             )
 
 
-def _member(source: Source, codec: Codec, data: bytes, window: int) -> Iterator[bytes]:
+def _member(source: Source, codec: Codec, data: bytes, window: int) -> Generator[bytes, None, bytes]:
     """Yield one member's decompressed bytes; return the bytes behind it."""
     compression = _COMPRESSIONS[codec]
     decompressor = compression.make(window)
@@ -242,7 +243,7 @@ def _member(source: Source, codec: Codec, data: bytes, window: int) -> Iterator[
         data = b""
         if out:
             yield out
-    return decompressor.unused_data  # type: ignore[no-any-return]
+    return decompressor.unused_data
 
 
 def _corrupt(source: Source, codec: Codec, error: Exception, window: int) -> Unreadable:

@@ -120,8 +120,7 @@ def read_ids(path: str, option: str) -> tuple[str, ...]:
     repeated = [name for name, times in Counter(cleaned).items() if times > 1]
     if repeated:
         raise UsageError(
-            f"{path}: {len(repeated)} id(s) are listed more than once, such as {repeated[0]!r}. "
-            "List each once."
+            f"{path}: {len(repeated)} id(s) are listed more than once, such as {repeated[0]!r}. List each once."
         )
     return tuple(cleaned)
 
@@ -173,9 +172,7 @@ def encode_table(frame: pd.DataFrame, form: str) -> bytes:
         )
     if form == "markdown":
         rows = [list(frame.columns), ["---"] * frame.shape[1], *frame.map(show).to_numpy().tolist()]
-        return "\n".join(
-            f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in row)} |" for row in rows
-        ).encode()
+        return "\n".join(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in row)} |" for row in rows).encode()
     return frame.to_csv(index=False, lineterminator="\n").encode()
 
 
@@ -219,8 +216,4 @@ def table_files(tables: dict[str, pd.DataFrame], formats: Sequence[str]) -> dict
     >>> sorted(table_files({"pairs": pd.DataFrame({"view": ["S0"]})}, ["csv", "latex"]))
     ['pairs.csv', 'pairs.tex']
     """
-    return {
-        f"{name}.{_SUFFIX[form]}": encode_table(frame, form)
-        for name, frame in tables.items()
-        for form in formats
-    }
+    return {f"{name}.{_SUFFIX[form]}": encode_table(frame, form) for name, frame in tables.items() for form in formats}

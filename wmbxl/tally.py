@@ -205,7 +205,7 @@ class Tally:
         options = pa.ipc.IpcWriteOptions(compression="zstd")
         with pa.ipc.new_stream(sink, table.schema, options=options) as writer:
             writer.write_table(table)
-        return sink.getvalue().to_pybytes()  # type: ignore[no-any-return]
+        return sink.getvalue().to_pybytes()
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Tally:

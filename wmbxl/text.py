@@ -78,11 +78,11 @@ class Normaliser:
         return " ".join(self.tokens(text))
 
     def locate(self, text: str) -> list[Token]:
-        """Return the tokens of `text` with their places in it.
+        r"""Return the tokens of `text` with their places in it.
 
         Examples
         --------
-        >>> [(t.start, t.end, t.text) for t in Normaliser().locate(r"\\bf Let x")]
+        >>> [(t.start, t.end, t.text) for t in Normaliser().locate(r"\bf Let x")]
         [(5, 8, 'let'), (9, 10, 'x')]
         """
         text = replace_surrogates(text)

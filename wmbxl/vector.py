@@ -58,7 +58,7 @@ def byte_mask(*ranges: Range) -> Callable[[Bytes, int], np.uint64]:
 
         return types.uint64(array, types.intp), code
 
-    return mask  # type: ignore[no-any-return]
+    return mask
 
 
 def _interpreted_mask(ranges: tuple[Range, ...]) -> Callable[[Bytes, int], np.uint64]:

@@ -270,9 +270,7 @@ def record_column(records: pd.DataFrame, field: str, option: str) -> pd.Series[A
     return records.set_index("problem_id")[field]
 
 
-def licence_view(
-    name: str, records: pd.DataFrame, licences: Sequence[str], field: str = "record_license"
-) -> View:
+def licence_view(name: str, records: pd.DataFrame, licences: Sequence[str], field: str = "record_license") -> View:
     """Keep the problems whose record carries one of the given licences.
 
     Parameters

@@ -72,7 +72,7 @@ class Result:
         for table in (tallies, self.ledger):
             with pa.ipc.new_stream(sink, table.schema) as writer:
                 writer.write_table(table)
-        return sink.getvalue().to_pybytes()  # type: ignore[no-any-return]
+        return sink.getvalue().to_pybytes()
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Result:
@@ -141,11 +141,7 @@ def _flagged(index: ProbeIndex, job: Job, result: Result) -> list[int]:
     lengths, channels = len(index.ns), len(index.channels)
     entries = [tally.entries.keys for name, tally in result.tallies.items() if name in job.release]
     return sorted(
-        {
-            int(entry) // lengths // channels
-            for keys in entries
-            for entry in keys[keys % lengths == job.reference]
-        }
+        {int(entry) // lengths // channels for keys in entries for entry in keys[keys % lengths == job.reference]}
     )
 
 

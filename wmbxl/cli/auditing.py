@@ -27,23 +27,38 @@ INCOMPLETE = 3  # exit status
 @click.argument("config", required=False, type=click.Path(exists=True, dir_okay=False))
 @click.option("--benchmark", metavar="PATH", help="Benchmark: JSONL, Parquet, CSV or a dataset folder.")
 @click.option("--id-field", metavar="F", help="Field with a problem's id.  [default: problem_id]")
-@click.option("--text-field", "text_fields", metavar="F", multiple=True, help="Field with a problem's text; repeat to join several.  [default: text]")  # fmt: skip
+@click.option(
+    "--text-field",
+    "text_fields",
+    metavar="F",
+    multiple=True,
+    help="Field with a problem's text; repeat to join several.  [default: text]",
+)
 @click.option("--answer-field", metavar="F", help="Field with the answer, audited as a channel of its own.")
-@click.option("--corpus", "corpora", metavar="NAME=URL", multiple=True, help="A corpus: file, folder or pattern; repeat for more.")  # fmt: skip
+@click.option(
+    "--corpus", "corpora", metavar="NAME=URL", multiple=True, help="A corpus: file, folder or pattern; repeat for more."
+)
 @click.option("--corpus-text-field", metavar="F", help="Field with a document's text.  [default: text]")
 @click.option("--corpus-id-field", metavar="F", help="Field with a document's id.")
 @click.option("--join-lists", is_flag=True, help="Join texts that are lists of strings by newlines.")
-@click.option("--max-zstd-window", type=int, metavar="LOG2", help="Accept zstd windows up to 2^LOG2 bytes.  [default: 27]")  # fmt: skip
+@click.option(
+    "--max-zstd-window", type=int, metavar="LOG2", help="Accept zstd windows up to 2^LOG2 bytes.  [default: 27]"
+)
 @click.option("--out", metavar="DIR", help="Run folder, local or anywhere fsspec reaches.")
 @click.option("-n", "ns", metavar="N[,N…]", help="Lengths of n-grams in tokens.  [default: 13]")
 @click.option("--profile", type=click.Choice(PROFILES), help="How text is normalised.  [default: release]")
-@click.option(
-    "--workers", type=int, metavar="N", help="Processes of a local cluster.  [default: one for each core]"
-)
+@click.option("--workers", type=int, metavar="N", help="Processes of a local cluster.  [default: one for each core]")
 @click.option("--scheduler", metavar="ADDRESS", help="Use a running Dask scheduler instead.")
 @click.option("--block-size", type=int, metavar="BYTES", help="Size of a piece.  [default: 67108864]")
-@click.option("--evidence", type=int, metavar="N", help="Most evidence rows for each problem, n and corpus.  [default: 20]")  # fmt: skip
-@click.option("--accept-unread", type=float, metavar="FRACTION", help="Share of a corpus's bytes that may be unread.  [default: 0]")  # fmt: skip
+@click.option(
+    "--evidence", type=int, metavar="N", help="Most evidence rows for each problem, n and corpus.  [default: 20]"
+)
+@click.option(
+    "--accept-unread",
+    type=float,
+    metavar="FRACTION",
+    help="Share of a corpus's bytes that may be unread.  [default: 0]",
+)
 @click.option("--restart", is_flag=True, help="Delete what DIR holds first.")
 def audit(config: str | None, restart: bool, **options: Any) -> None:
     """Audit a benchmark against corpora.
@@ -137,7 +152,14 @@ def status(directory: str) -> None:
 
 @click.command()
 @_directory
-@click.option("--format", "kind", type=click.Choice(["release", "csv"]), default="release", show_default=True, help="release: the layout of the paper's release. csv: every table as CSV.")  # fmt: skip
+@click.option(
+    "--format",
+    "kind",
+    type=click.Choice(["release", "csv"]),
+    default="release",
+    show_default=True,
+    help="release: the layout of the paper's release. csv: every table as CSV.",
+)
 @click.option("-n", type=int, help="The n to export, for the release layout.  [default: 13, or the only one]")
 @click.option("--channel", help="The channel to export, for the release layout.")
 @click.option("--out", metavar="DIR", help="Where to write.  [default: a folder named by the format, in DIR]")
@@ -160,15 +182,15 @@ def export(directory: str, kind: str, n: int | None, channel: str | None, out: s
 
 @click.command()
 @_directory
-@click.option("--config", metavar="YAML", type=click.Path(exists=True), help="The audit's YAML file, for its storage_options.")  # fmt: skip
+@click.option(
+    "--config", metavar="YAML", type=click.Path(exists=True), help="The audit's YAML file, for its storage_options."
+)
 def recheck(directory: str, config: str | None) -> None:
     """Open the corpus again at every evidence row and recompute it."""
     audit = Audit.open(directory)
     settings = validate(read_yaml(config), config) if config else None
     options = {corpus.name: corpus.storage_options for corpus in settings.corpora} if settings else {}
-    outcome = run_recheck(
-        audit, options, lambda url, rows: console.print(f"{rows:>8,} rows  {url}", soft_wrap=True)
-    )
+    outcome = run_recheck(audit, options, lambda url, rows: console.print(f"{rows:>8,} rows  {url}", soft_wrap=True))
     for line in outcome.failures:
         click.echo(line, err=True)
     console.print(

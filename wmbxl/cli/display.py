@@ -36,9 +36,7 @@ _MEANING = {
 def following(watch: Watch) -> Iterator[None]:
     """Show a run's progress while the block runs: live on a terminal, a line now and then in a pipe."""
     if _progress.is_terminal:
-        with Live(
-            get_renderable=lambda: _live(watch), console=_progress, refresh_per_second=4, transient=True
-        ):
+        with Live(get_renderable=lambda: _live(watch), console=_progress, refresh_per_second=4, transient=True):
             yield
         _progress.print(_line(watch), highlight=False)
     else:
@@ -82,9 +80,7 @@ def _line(watch: Watch) -> str:
     if watch.pieces_resumed:
         parts.append(f"{watch.pieces_resumed:,} pieces resumed")
     if watch.unread:
-        parts.append(
-            "unread: " + ", ".join(f"{name} {count:,}" for name, count in sorted(watch.unread.items()))
-        )
+        parts.append("unread: " + ", ".join(f"{name} {count:,}" for name, count in sorted(watch.unread.items())))
     if watch.pieces_done < watch.pieces and watch.file_bytes_read:
         left = watch.seconds * (watch.file_bytes - watch.file_bytes_read) / watch.file_bytes_read
         parts.append(f"{_duration(left)} left")
@@ -112,9 +108,7 @@ def size(count: int) -> str:
 def _duration(seconds: float) -> str:
     minutes, rest = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
-    return (
-        f"{hours} h {minutes:02} min" if hours else f"{minutes} min {rest:02} s" if minutes else f"{rest} s"
-    )
+    return f"{hours} h {minutes:02} min" if hours else f"{minutes} min {rest:02} s" if minutes else f"{rest} s"
 
 
 def show_audit(audit: Audit) -> None:
@@ -133,9 +127,7 @@ def show_audit(audit: Audit) -> None:
 
 
 def _say_status(info: dict[str, Any]) -> None:
-    accepted = [
-        c for c in info["corpora"] if c["unread_bytes"] and c["unread_share"] <= info["accept_unread"]
-    ]
+    accepted = [c for c in info["corpora"] if c["unread_bytes"] and c["unread_share"] <= info["accept_unread"]]
     if info["status"] == "incomplete":
         console.print(
             "[bold red]Incomplete:[/] part of a corpus was not read, so problems without enough hits are neither in "
@@ -163,9 +155,7 @@ def _views(info: dict[str, Any]) -> Table:
         undecided = max(row["S0_undecided"], row["S1_undecided"])
         numbers = [row["S0_auditable"], row["S1"], row["S1_auditable"], row["flagged"], short, undecided]
         share = f"{100 * row['S0'] / row['problems']:.1f}"
-        table.add_row(
-            row["channel"], str(row["n"]), f"{row['S0']:,}", share, *(f"{number:,}" for number in numbers)
-        )
+        table.add_row(row["channel"], str(row["n"]), f"{row['S0']:,}", share, *(f"{number:,}" for number in numbers))
     return table
 
 
@@ -174,11 +164,7 @@ def _corpora(info: dict[str, Any]) -> Table:
     for name in ("corpus", "role", "shards", "documents", "tokens", "read", "unread"):
         table.add_column(name, justify="left" if name in ("corpus", "role") else "right")
     for corpus in info["corpora"]:
-        unread = (
-            f"{size(corpus['unread_bytes'])} ({corpus['unread_share']:.2%})"
-            if corpus["unread_bytes"]
-            else "0"
-        )
+        unread = f"{size(corpus['unread_bytes'])} ({corpus['unread_share']:.2%})" if corpus["unread_bytes"] else "0"
         table.add_row(
             corpus["name"],
             corpus["role"],
@@ -206,9 +192,8 @@ def _say_gaps(corpus: dict[str, Any]) -> None:
         )
     if corpus["left_out"]:
         examples = ", ".join(item["url"].rsplit("/", 1)[-1] for item in corpus["left_out"][:3])
-        console.print(
-            f"  {corpus['name']}: {len(corpus['left_out']):,} file(s) left out, such as {examples} (audit.json lists all)"
-        )
+        count = len(corpus["left_out"])
+        console.print(f"  {corpus['name']}: {count:,} file(s) left out, such as {examples} (audit.json lists all)")
 
 
 def show_unfinished(folder: RunFolder, info: dict[str, Any]) -> None:
