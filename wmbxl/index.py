@@ -212,9 +212,16 @@ class _Surfaces:
     """All surfaces, normalised, one after the other: bytes, and token places."""
 
     text: Array
-    starts: Array
-    ends: Array
+    edges: Array  # where tokens start and end, in turn
     bounds: Array  # surface -> first token
+
+    @property
+    def starts(self) -> Array:
+        return self.edges[0::2]
+
+    @property
+    def ends(self) -> Array:
+        return self.edges[1::2]
 
     @classmethod
     def of(cls, benchmark: Benchmark, normaliser: Normaliser) -> _Surfaces:
@@ -227,12 +234,13 @@ class _Surfaces:
         starts = np.cumsum(lengths + 1) - lengths - 1
         joined = b" ".join(token for surface in tokens for token in surface)
         bounds = np.cumsum([0] + [len(surface) for surface in tokens])
-        return cls(np.frombuffer(joined, dtype=np.uint8), starts, starts + lengths, bounds.astype(np.int64))
+        edges = np.stack([starts, starts + lengths], axis=1).ravel()
+        return cls(np.frombuffer(joined, dtype=np.uint8), edges, bounds.astype(np.int64))
 
 
 def _sampling(shortest: int) -> tuple[int, int]:
     """Return (q, stride): which q-grams to sample so that every window of at least `shortest` tokens holds one."""
-    q = min(6, (shortest + 1) // 2)
+    q = min(4, (shortest + 1) // 2)
     return q, shortest - q + 1
 
 
@@ -244,7 +252,7 @@ def _shift_for(bits: int) -> int:
 def _hash_tables(surfaces: _Surfaces, ns: Sequence[int], seed: int, profile: Profile) -> dict[str, Array] | None:
     """Return the tables, or None if two n-grams of the benchmark have the same hash under this seed."""
     release = profile == "release"
-    token_hash = kernels.hash_tokens(surfaces.text, surfaces.starts, surfaces.ends, release, np.uint64(seed))
+    token_hash = kernels.hash_tokens(surfaces.text, surfaces.edges, release, np.uint64(seed))
     parts = [_grams(surfaces, token_hash, n) for n in ns]
     if any(part is None for part in parts):
         return None
@@ -253,7 +261,7 @@ def _hash_tables(surfaces: _Surfaces, ns: Sequence[int], seed: int, profile: Pro
     if len(np.unique(hashes)) < len(hashes):
         return None
     q, stride = _sampling(ns[0])
-    qgrams = np.unique(kernels.hash_windows(token_hash, surfaces.bounds, q)[0])
+    qgrams = np.unique(kernels.hash_qgrams(surfaces.text, surfaces.edges, surfaces.bounds, q))
     filter_shift = _shift_for((max(len(qgrams), 4) * _BITS_PER_QGRAM - 1).bit_length() - 6)
     bloom = np.zeros(1 << (64 - filter_shift), dtype=np.uint64)
     kernels.add_to_filter(bloom, qgrams, np.uint64(filter_shift))

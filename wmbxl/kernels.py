@@ -16,18 +16,23 @@ from typing import Any, NamedTuple, TypeVar
 import numba
 import numpy as np
 
-from wmbxl.vector import byte_mask, count_bits, load_word, lowest_bit
+from wmbxl.vector import WIDTH, byte_mask, count_bits, load_word, lowest_bit
 
 Array = np.ndarray[Any, Any]
 F = TypeVar("F", bound=Callable[..., Any])
 
 
 def jit(function: F) -> F:
-    """Compile with the one set of options that all kernels share.
+    """Compile with the options that all kernels share.
 
     No on-disk cache: it has crashed under several workers that share a folder.
     """
-    return numba.njit(nogil=True, cache=False, error_model="numpy", boundscheck=False)(function)
+    return numba.njit(nogil=True, error_model="numpy")(function)
+
+
+def inline(function: F) -> F:
+    """Compile into the callers, for what is called for every few bytes."""
+    return numba.njit(nogil=True, error_model="numpy", forceinline=True)(function)
 
 
 ZERO, ONE, ALL = np.uint64(0), np.uint64(1), np.uint64(0xFFFFFFFFFFFFFFFF)
@@ -60,26 +65,29 @@ class Tables(NamedTuple):
 SEED, Q, STRIDE, RELEASE, SLOT_SHIFT, FILTER_SHIFT = range(6)
 
 # Places in the scan's state, which survives a return with full buffers.
-DOC, POS, BASE, STARTS, ENDS, NEXT, IN_SEPARATOR, IN_COMMAND, SPILL = range(9)
-STATE_SIZE = 9
+DOC, POS, BASE, EDGES, NEXT, IN_SEPARATOR, IN_COMMAND, SPILL = range(8)
+STATE_SIZE = 8
 
 LONGEST_N = 64
-TOKENS_HELD = 4096  # the most tokens of a document in view at once; bounds memory for endless documents
+TOKENS_HELD = 1024  # the most tokens of a document in view at once: few enough for the first cache
 
 
 class Scratch(NamedTuple):
-    """Working memory of a scan: token boundaries in view, hashes of a stretch of tokens, the last bytes padded."""
+    """Working memory of a scan.
 
-    starts: Array
-    ends: Array
+    ``edges`` holds where tokens start and end, in turn; ``prefix`` the hashes of a stretch of tokens; ``pad`` the
+    last bytes of the data, followed by zeros.
+    """
+
+    edges: Array
     prefix: Array
     pad: Array
 
 
 def new_scratch() -> Scratch:
     """Return working memory."""
-    starts, ends = np.empty((2, TOKENS_HELD), dtype=np.int64)
-    return Scratch(starts, ends, np.empty(2 * LONGEST_N + 1, dtype=np.uint64), np.zeros(64, dtype=np.uint8))
+    edges = np.empty(2 * TOKENS_HELD + 2 * WIDTH, dtype=np.int64)
+    return Scratch(edges, np.empty(2 * LONGEST_N + 1, dtype=np.uint64), np.zeros(WIDTH, dtype=np.uint8))
 
 
 def new_state() -> Array:
@@ -111,76 +119,90 @@ def wide_space(data: Array, at: int, end: int) -> int:
 
 
 @jit
-def separators(data: Array, block: Array, at: int, here: int, end: int, release: bool, state: Array) -> np.uint64:
+def wide_spaces(block: Array, at: int, data: Array, here: int, end: int) -> tuple[np.uint64, np.uint64]:
+    """Return the bits of white space outside ASCII in 64 bytes, and those that reach into the next 64."""
+    found, beyond = ZERO, ZERO
+    leads = space_leads(block, at)
+    while leads != ZERO:
+        bit = lowest_bit(leads)
+        leads &= leads - ONE
+        length = wide_space(data, here + bit, end) if here + bit < end else 0
+        if length:
+            run = (ONE << np.uint64(length)) - ONE
+            found |= run << np.uint64(bit)
+            if bit + length > WIDTH:
+                beyond = run >> np.uint64(WIDTH - bit)
+    return found, beyond
+
+
+@inline
+def commands(
+    block: Array, at: int, data: Array, here: int, end: int, valid: np.uint64, going_on: np.uint64
+) -> np.uint64:
+    """Return the bits of LaTeX commands in 64 bytes; `going_on` tells whether the byte before belongs to one."""
+    letter = letters(block, at) & valid
+    backslash = backslashes(block, at) & valid
+    following = letter >> ONE
+    if backslash >> _LAST != ZERO and here + WIDTH < end:
+        byte = data[here + WIDTH] | 0x20
+        if 0x61 <= byte <= 0x7A:
+            following |= ONE << _LAST
+    opening = backslash & following
+    first = ((opening << ONE) | going_on) & letter
+    # Adding the first letter to its run of letters carries through the run and clears it.
+    return opening | (letter & ~(letter + first))
+
+
+@inline
+def separators(
+    block: Array, at: int, data: Array, here: int, end: int, release: bool, going_on: np.uint64, spill: np.uint64
+) -> tuple[np.uint64, np.uint64, np.uint64]:  # fmt: skip
     """Return the separator bits of the 64 bytes ``block[at:at + 64]``, which are ``data[here:here + 64]``.
 
-    Bytes from `end` on count as separators. Carries commands and wide spaces into the next block through `state`.
+    Bytes from `end` on count as separators. The other two results are `going_on` and `spill` for the next 64 bytes.
     """
-    valid = ALL if end - here >= 64 else (ONE << np.uint64(end - here)) - ONE
-    found = white_space_and_braces(block, at) if release else white_space(block, at)
-    found |= np.uint64(state[SPILL])
-    state[SPILL] = 0
-    if non_ascii(block, at) & valid:
-        leads = space_leads(block, at) & valid
-        while leads:
-            bit = lowest_bit(leads)
-            leads &= leads - ONE
-            length = wide_space(data, here + bit, end)
-            if length:
-                run = (ONE << np.uint64(length)) - ONE
-                found |= run << np.uint64(bit)
-                if bit + length > 64:
-                    state[SPILL] = np.int64(run >> np.uint64(64 - bit))
+    valid = ALL if end - here >= WIDTH else (ONE << np.uint64(end - here)) - ONE
+    found = spill | ~valid | (white_space_and_braces(block, at) if release else white_space(block, at))
+    spill = ZERO
+    if non_ascii(block, at) & valid != ZERO:
+        wide, spill = wide_spaces(block, at, data, here, end)
+        found |= wide
     if release:
-        letter = letters(block, at) & valid
-        backslash = backslashes(block, at) & valid
-        following = letter >> ONE
-        if backslash >> _LAST and here + 64 < end:
-            byte = data[here + 64] | 0x20
-            if 0x61 <= byte <= 0x7A:
-                following |= ONE << _LAST
-        opening = backslash & following
-        first = ((opening << ONE) | np.uint64(state[IN_COMMAND])) & letter
-        # Adding the first letter to its run of letters carries through the run and clears it.
-        command = opening | (letter & ~(letter + first))
-        state[IN_COMMAND] = np.int64(command >> _LAST)
-        found |= command
-    return found | ~valid
+        command = commands(block, at, data, here, end, valid, going_on)
+        return found | command, command >> _LAST, spill
+    return found, ZERO, spill
 
 
 @jit
 def fill(data: Array, end: int, release: bool, state: Array, scratch: Scratch) -> None:
-    """Append token boundaries of the current document until its end or until the buffers are nearly full."""
-    starts, ends, pad = scratch.starts, scratch.ends, scratch.pad
-    here = state[POS]
-    n_starts, n_ends = state[STARTS], state[ENDS]
-    outside = np.uint64(state[IN_SEPARATOR])
-    limit = len(starts) - 64
-    while here < end and n_starts < limit:
-        if here + 64 <= len(data):
-            found = separators(data, data, here, here, end, release, state)
+    """Append token edges of the current document until its end or until the buffer is nearly full."""
+    edges, pad = scratch.edges, scratch.pad
+    here, count = state[POS], state[EDGES]
+    outside, going_on, spill = np.uint64(state[IN_SEPARATOR]), np.uint64(state[IN_COMMAND]), np.uint64(state[SPILL])
+    limit = len(edges) - 2 * WIDTH
+    while here < end and count < limit:
+        if here + WIDTH <= len(data):
+            found, going_on, spill = separators(data, here, data, here, end, release, going_on, spill)
         else:
             for i in range(len(data) - here):
                 pad[i] = data[here + i]
-            found = separators(data, pad, 0, here, end, release, state)
-        begin = ~found & ((found << ONE) | outside)
-        finish = found & ((~found << ONE) | (outside ^ ONE))
+            found, going_on, spill = separators(pad, 0, data, here, end, release, going_on, spill)
+        edge = found ^ ((found << ONE) | outside)
         outside = found >> _LAST
-        while begin:
-            starts[n_starts] = here + lowest_bit(begin)
-            n_starts += 1
-            begin &= begin - ONE
-        while finish:
-            ends[n_ends] = here + lowest_bit(finish)
-            n_ends += 1
-            finish &= finish - ONE
-        here += 64
-    if here >= end and n_ends < n_starts:
-        ends[n_ends] = end
-        n_ends += 1
-    state[POS] = here
-    state[STARTS], state[ENDS] = n_starts, n_ends
-    state[IN_SEPARATOR] = np.int64(outside)
+        at = count
+        count += count_bits(edge)
+        while edge != ZERO:
+            # Eight at a time, some of them too many: cheaper than to mispredict where each block ends.
+            for k in range(8):
+                edges[np.uint64(at + k)] = here + lowest_bit(edge)  # unsigned: no test for a negative index
+                edge &= edge - ONE
+            at += 8
+        here += WIDTH
+    if here >= end and count & 1:
+        edges[count] = end
+        count += 1
+    state[POS], state[EDGES] = here, count
+    state[IN_SEPARATOR], state[IN_COMMAND], state[SPILL] = np.int64(outside), np.int64(going_on), np.int64(spill)
 
 
 # ---------------------------------------------------------------- hashes
@@ -190,10 +212,11 @@ _BASE = np.uint64(0xD6E8FEB86659FD93)
 _HALF = np.uint64(32)
 _X7F, _X80 = np.uint64(0x7F7F7F7F7F7F7F7F), np.uint64(0x8080808080808080)
 _TO_A, _PAST_Z = np.uint64(0x3F3F3F3F3F3F3F3F), np.uint64(0x2525252525252525)
-_TWO, _THREE, _SIX = np.uint64(2), np.uint64(3), np.uint64(6)
+_TWO, _SIX = np.uint64(2), np.uint64(6)
+_CASE = np.uint64(0x2020202020202020)
 
 
-@jit
+@inline
 def lower_word(word: np.uint64) -> np.uint64:
     """Lower-case the ASCII capitals among eight bytes."""
     low = word & _X7F
@@ -201,7 +224,7 @@ def lower_word(word: np.uint64) -> np.uint64:
     return word | (capital >> _TWO)
 
 
-@jit
+@inline
 def word_at(data: Array, at: int, end: int) -> np.uint64:
     """Return up to eight bytes of ``data[at:end]``, the rest zero."""
     length = end - at
@@ -225,7 +248,22 @@ def hash_token(data: Array, start: int, end: int, release: bool, seed: np.uint64
     return value
 
 
-@jit
+@inline
+def hash_qgram(data: Array, edges: Array, i: int, q: int) -> np.uint64:
+    """Hash the first eight bytes of each of the `q` tokens from `i`; cheap, and only for the filter.
+
+    Setting bit 5 takes capitals for small letters, and more besides; the windows around a hit tell them apart.
+    """
+    value = ZERO
+    for t in range(i, i + q):
+        start = edges[2 * t]
+        word = word_at(data, start, edges[2 * t + 1]) | _CASE
+        value = (value ^ word) * _MIX
+        value ^= value >> _HALF
+    return value * _BASE
+
+
+@inline
 def finish_hash(value: np.uint64, n: int) -> np.uint64:
     """Spread a polynomial hash over all bits and keep lengths apart."""
     value = (value ^ (np.uint64(n) * _BASE)) * _MIX
@@ -233,7 +271,7 @@ def finish_hash(value: np.uint64, n: int) -> np.uint64:
     return value * _BASE
 
 
-@jit
+@inline
 def in_filter(table: Array, value: np.uint64, shift: np.uint64) -> bool:
     """Whether the filter may hold `value`; two bits in one word, so one cache line is touched."""
     word = table[value >> shift]
@@ -272,11 +310,26 @@ def look_up(slots: Array, hashes: Array, value: np.uint64, shift: np.uint64) -> 
 
 
 @jit
-def hash_tokens(data: Array, starts: Array, ends: Array, release: bool, seed: np.uint64) -> Array:
+def hash_tokens(data: Array, edges: Array, release: bool, seed: np.uint64) -> Array:
     """Hash every token."""
-    out = np.empty(len(starts), dtype=np.uint64)
-    for i in range(len(starts)):
-        out[i] = hash_token(data, starts[i], ends[i], release, seed)
+    out = np.empty(len(edges) // 2, dtype=np.uint64)
+    for i in range(len(out)):
+        out[i] = hash_token(data, edges[2 * i], edges[2 * i + 1], release, seed)
+    return out
+
+
+@jit
+def hash_qgrams(text: Array, edges: Array, bounds: Array, q: int) -> Array:
+    """Hash every q-gram inside the runs of tokens ``bounds[i]:bounds[i + 1]``, for the filter."""
+    count = 0
+    for i in range(len(bounds) - 1):
+        count += max(0, bounds[i + 1] - bounds[i] - q + 1)
+    out = np.empty(count, dtype=np.uint64)
+    k = 0
+    for i in range(len(bounds) - 1):
+        for j in range(bounds[i], bounds[i + 1] - q + 1):
+            out[k] = hash_qgram(text, edges, j, q)
+            k += 1
     return out
 
 
@@ -324,20 +377,21 @@ def power_of_base(n: int) -> int:
 
 
 @jit
-def confirm(data: Array, starts: Array, ends: Array, j: int, n: int, tables: Tables, gram: int) -> bool:
+def confirm(data: Array, edges: Array, j: int, n: int, tables: Tables, gram: int) -> bool:
     """Whether the `n` tokens from `j` are, byte by byte, the benchmark's n-gram."""
     at = np.int64(tables.gram_start[gram])
     stop = np.int64(tables.gram_end[gram])
     release = tables.parameters[RELEASE] != ZERO
     text = tables.text
     for t in range(j, j + n):
+        start, end = edges[2 * t], edges[2 * t + 1]
         if t > j:
             if at >= stop or text[at] != 0x20:
                 return False
             at += 1
-        if stop - at < ends[t] - starts[t]:
+        if stop - at < end - start:
             return False
-        for k in range(starts[t], ends[t]):
+        for k in range(start, end):
             byte = data[k]
             if release and 0x41 <= byte <= 0x5A:
                 byte |= 0x20
@@ -347,32 +401,51 @@ def confirm(data: Array, starts: Array, ends: Array, j: int, n: int, tables: Tab
     return at == stop
 
 
+@inline
+def known(data: Array, edges: Array, i: int, tables: Tables) -> bool:
+    """Whether the benchmark may have the q-gram that starts at token `i`."""
+    value = hash_qgram(data, edges, i, np.int64(tables.parameters[Q]))
+    return in_filter(tables.filter, value, tables.parameters[FILTER_SHIFT])
+
+
 @jit
 def look_closer(
     data: Array, scratch: Scratch, i: int, available: int, tables: Tables, doc: int, found: Array, count: int
 ) -> int:
-    """Append the matches among the windows whose first sampled q-gram starts at token `i`; return the new count."""
-    starts, ends, prefix = scratch.starts, scratch.ends, scratch.prefix
+    """Append the matches among the windows whose first sampled q-gram starts at token `i`; return the new count.
+
+    A window matches only if all its q-grams are known, so first the run of known q-grams around `i` is measured.
+    """
+    edges, prefix = scratch.edges, scratch.prefix
+    q, stride = np.int64(tables.parameters[Q]), np.int64(tables.parameters[STRIDE])
+    left = right = i
+    while left > 0 and left > i - stride + 1 and known(data, edges, left - 1, tables):
+        left -= 1
+    while right < i + stride - 1 and right + 1 + q <= available and known(data, edges, right + 1, tables):
+        right += 1
+    final = min(i, right - stride + 1)
+    if final < left:
+        return count
     seed, release = tables.parameters[SEED], tables.parameters[RELEASE] != ZERO
-    first = max(0, i - np.int64(tables.parameters[STRIDE]) + 1)
-    longest = tables.ns[-1]
-    last = min(available, i + longest)
+    last = min(available, final + tables.ns[-1])
     prefix[0] = ZERO
-    for t in range(first, last):
-        prefix[t - first + 1] = prefix[t - first] * _BASE + hash_token(data, starts[t], ends[t], release, seed)
-    for j in range(first, i + 1):
+    for t in range(left, last):
+        token = hash_token(data, edges[2 * t], edges[2 * t + 1], release, seed)
+        prefix[t - left + 1] = prefix[t - left] * _BASE + token
+    for j in range(left, final + 1):
         for k in range(len(tables.ns)):
             n = tables.ns[k]
             if j + n > last:
                 break
-            value = finish_hash(prefix[j + n - first] - prefix[j - first] * tables.powers[k], n)
+            value = finish_hash(prefix[j + n - left] - prefix[j - left] * tables.powers[k], n)
             gram = look_up(tables.slots, tables.gram_hash, value, tables.parameters[SLOT_SHIFT])
-            if gram >= 0 and confirm(data, starts, ends, j, n, tables, gram):
-                found[count, 0] = doc
-                found[count, 1] = gram
-                found[count, 2] = starts[j]
-                found[count, 3] = ends[j + n - 1]
-                count += 1
+            if gram < 0 or not confirm(data, edges, j, n, tables, gram):
+                break  # a longer window that matches would begin with this one
+            found[count, 0] = doc
+            found[count, 1] = gram
+            found[count, 2] = edges[2 * j]
+            found[count, 3] = edges[2 * (j + n) - 1]
+            count += 1
     return count
 
 
@@ -382,19 +455,13 @@ def probe(data: Array, finished: bool, tables: Tables, state: Array, scratch: Sc
 
     Stops early when `found` could overflow; ``state[NEXT]`` then tells where.
     """
-    seed, release = tables.parameters[SEED], tables.parameters[RELEASE] != ZERO
     q, stride = np.int64(tables.parameters[Q]), np.int64(tables.parameters[STRIDE])
-    shift = tables.parameters[FILTER_SHIFT]
-    starts, ends = scratch.starts, scratch.ends
-    available = state[ENDS]
+    available = state[EDGES] // 2
     reach = q if finished else tables.ns[-1]
-    most = stride * len(tables.ns)
+    room = len(found) - stride * len(tables.ns)
     i = state[NEXT] - state[BASE]
-    while i + reach <= available and count + most <= len(found):
-        value = ZERO
-        for t in range(i, i + q):
-            value = value * _BASE + hash_token(data, starts[t], ends[t], release, seed)
-        if in_filter(tables.filter, finish_hash(value, q), shift):
+    while i + reach <= available and count <= room:
+        if known(data, scratch.edges, i, tables):
             count = look_closer(data, scratch, i, available, tables, state[DOC], found, count)
         i += stride
     state[NEXT] = state[BASE] + i
@@ -402,17 +469,13 @@ def probe(data: Array, finished: bool, tables: Tables, state: Array, scratch: Sc
 
 
 @jit
-def shift_tokens(state: Array, starts: Array, ends: Array, stride: int) -> None:
+def drop_tokens(state: Array, edges: Array, stride: int) -> None:
     """Drop the tokens that no further window can contain."""
-    first = max(0, state[NEXT] - state[BASE] - stride + 1)
-    first = min(first, state[ENDS])
-    for k in range(first, state[STARTS]):
-        starts[k - first] = starts[k]
-    for k in range(first, state[ENDS]):
-        ends[k - first] = ends[k]
+    first = min(max(0, state[NEXT] - state[BASE] - stride + 1), state[EDGES] // 2)
+    for k in range(2 * first, state[EDGES]):
+        edges[k - 2 * first] = edges[k]
     state[BASE] += first
-    state[STARTS] -= first
-    state[ENDS] -= first
+    state[EDGES] -= 2 * first
 
 
 @jit
@@ -455,12 +518,12 @@ def find_matches(
             fill(data, end, release, state, scratch)
             finished = state[POS] >= end
             count = probe(data, finished, tables, state, scratch, found, count)
-            if count + stride * len(tables.ns) > len(found):
+            if count > len(found) - stride * len(tables.ns):
                 return count
             if finished:
                 break
-            shift_tokens(state, scratch.starts, scratch.ends, stride)
-        doc_tokens[doc] = state[BASE] + state[ENDS]
+            drop_tokens(state, scratch.edges, stride)
+        doc_tokens[doc] = state[BASE] + state[EDGES] // 2
         state[DOC] += 1
         state[POS] = -1
     return count

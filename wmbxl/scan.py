@@ -302,9 +302,8 @@ class _Evidence:
         bounds = [*first.tolist(), len(found)]
         for doc, low, high in zip(docs.tolist(), bounds, bounds[1:], strict=False):
             points[low:high] = folded.place(doc, points[low:high])
-            hashes[low:high] = xxhash.xxh64_intdigest(
-                memoryview(batch.data[batch.offsets[doc] : batch.offsets[doc + 1]])
-            )
+            document = batch.data[batch.offsets[doc] : batch.offsets[doc + 1]]
+            hashes[low:high] = xxhash.xxh64_intdigest(document.data)
         priority = kernels.priorities(hashes, points[:, 0].astype(np.uint64))
         chosen = self._below_gram_limit(found[:, 1], priority)
         for part in self._by_pairs(found[chosen, 1], chosen):
