@@ -239,9 +239,7 @@ def mixed(*choices: tuple[int, st.SearchStrategy[str]]) -> st.SearchStrategy[str
 
 def spaces() -> st.SearchStrategy[str]:
     """One to three characters of white space."""
-    return st.sampled_from([" ", "\n", "  ", "\r\n"]) | st.text(
-        st.sampled_from(SPACES), min_size=1, max_size=3
-    )
+    return st.sampled_from([" ", "\n", "  ", "\r\n"]) | st.text(st.sampled_from(SPACES), min_size=1, max_size=3)
 
 
 def pieces() -> st.SearchStrategy[str]:
@@ -252,9 +250,7 @@ def pieces() -> st.SearchStrategy[str]:
 def long_tokens() -> st.SearchStrategy[str]:
     return st.builds(
         lambda piece, times: piece * times,
-        st.sampled_from(
-            ["a", "A", "é", "İ", "中", "😀", "\\", "\\a1", "'", "\u0301", "\u200b", "xΣ'", "\ud800", "0"]
-        ),
+        st.sampled_from(["a", "A", "é", "İ", "中", "😀", "\\", "\\a1", "'", "\u0301", "\u200b", "xΣ'", "\ud800", "0"]),
         st.sampled_from([63, 64, 65, 255, 256, 257, 1_000, 4_096, 5_000]),
     )
 

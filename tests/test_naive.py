@@ -187,9 +187,7 @@ def test_nothing_to_audit() -> None:
 def test_evidence_takes_the_smallest_priorities() -> None:
     documents = ["a x a", "a", "a x a", "b"]
     matches = naive.audit({"p": {"text": "a"}, "q": {"text": "b"}}, documents, [1]).all_matches
-    ranked = sorted(
-        (naive.priority(documents[m.document], m.start), m.document, m.start) for m in matches[:5]
-    )
+    ranked = sorted((naive.priority(documents[m.document], m.start), m.document, m.start) for m in matches[:5])
     assert len({rank[0] for rank in ranked}) == 3  # copies tie, and the earlier one wins
     for cap in range(7):
         kept = naive.evidence(matches, documents, cap)
@@ -294,14 +292,10 @@ def read_documents() -> Iterator[str]:
 @needs_data
 def test_the_published_totals_of_math500() -> None:
     with (DATA / "golden" / "math500_published_first.tsv").open(encoding="utf-8", newline="") as file:
-        published = {
-            row["problem_id"]: int(row["n_grams_total"]) for row in csv.DictReader(file, delimiter="\t")
-        }
+        published = {row["problem_id"]: int(row["n_grams_total"]) for row in csv.DictReader(file, delimiter="\t")}
     problems = read_problems("math500.jsonl")
     assert len(published) == 127
-    assert {
-        name: len(naive.ngrams(naive.tokens(problems[name]["text"]), 13)) for name in published
-    } == published
+    assert {name: len(naive.ngrams(naive.tokens(problems[name]["text"]), 13)) for name in published} == published
 
 
 @needs_data

@@ -202,8 +202,12 @@ def audit(
         reference=index.ns.index(REFERENCE_N) if REFERENCE_N in index.ns else 0,
     )
     planned = ((task, task.key in with_checkpoint) for task in tasks)
-    with _connected(client, workers) as connected, _watched(connected, job.topic, watch), _Ledger() as ledger:
-        connected.register_plugin(IndexPlugin(index.fingerprint, index.to_bytes()))
+    with (
+        _connected(client, workers) as connected,
+        _indexed(connected, index),
+        _watched(connected, job.topic, watch),
+        _Ledger() as ledger,
+    ):
         total = {c.name: Tally.empty(index.fingerprint, len(index.ns), evidence_cap) for c in corpora}
         for result in _results(connected, planned, job, out):
             total = {
@@ -291,6 +295,18 @@ def _connected(client: Client | None, workers: int | None) -> Iterator[Client]:
         Client(cluster) as own,
     ):  # fmt: skip
         yield own
+
+
+@contextlib.contextmanager
+def _indexed(client: Client, index: ProbeIndex) -> Iterator[None]:
+    """Have every worker hold the index while the block runs."""
+    plugin = IndexPlugin(index.fingerprint, index.to_bytes())
+    client.register_plugin(plugin)
+    try:
+        yield
+    finally:
+        with contextlib.suppress(Exception):  # the scheduler may be gone
+            client.unregister_worker_plugin(plugin.name)
 
 
 @contextlib.contextmanager

@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 
 from wmbxl import formats, readers
 from wmbxl.errors import BenchmarkError, FieldNotFound, NothingMatches, Unreadable, UsageError
-from wmbxl.records import Skip, get_field, names_in, parse_json
+from wmbxl.records import Number, Skip, get_field, names_in, parse_json
 from wmbxl.streams import Source, decompress
 from wmbxl.text import replace_surrogates
 
@@ -194,7 +194,7 @@ def _issues(row: dict[str, Any], id_field: str, text_fields: Sequence[str], answ
         value = get_field(row, name, _MISSING)
         if value is _MISSING:
             yield f"no field {name!r}"
-        elif value is not None and not isinstance(value, str):
+        elif value is not None and (not isinstance(value, str) or isinstance(value, Number)):
             yield f"{name} must be text, found {type(value).__name__} {value!r:.60}"
         else:
             text = text or bool(value and value.strip())

@@ -44,7 +44,7 @@ _REFUSED: tuple[tuple[str, re.Pattern[bytes], str, str], ...] = (
     ("sqlite", re.compile(rb"SQLite format 3\x00"), "an SQLite database", "export its text as JSONL"),
     ("numpy", re.compile(rb"\x93NUMPY"), "a NumPy array", "export its text as JSONL"),
 )
-_MARKUP = re.compile(rb"\s*<(!doctype|html|head|body|\?xml|error)\b", re.I)
+_MARKUP = re.compile(rb"(\xef\xbb\xbf)?\s*<(!doctype|html|head|body|\?xml|error)\b", re.I)
 _LFS = re.compile(rb"version https://git-lfs\.github\.com/spec/")
 
 _TEXT_SUFFIXES = (".txt", ".tex", ".md")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -51,7 +51,7 @@ class ProbeIndex:
     problem_ids: tuple[str, ...]
     channels: tuple[str, ...]
     fingerprint: str
-    arrays: dict[str, Array]
+    arrays: dict[str, Array] = field(repr=False, compare=False)
 
     @classmethod
     def build(cls, benchmark: Benchmark, ns: Iterable[int] = (13,), profile: Profile = "release") -> ProbeIndex:

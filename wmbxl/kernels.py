@@ -27,12 +27,14 @@ def jit(function: F) -> F:
 
     No on-disk cache: it has crashed under several workers that share a folder.
     """
-    return numba.njit(nogil=True, error_model="numpy")(function)
+    return numba.njit(nogil=True, error_model="numpy", no_cfunc_wrapper=True)(function)
 
 
 def inline(function: F) -> F:
     """Compile into the callers, for what is called for every few bytes."""
-    return numba.njit(nogil=True, error_model="numpy", forceinline=True)(function)
+    return numba.njit(
+        nogil=True, error_model="numpy", forceinline=True, no_cfunc_wrapper=True, no_cpython_wrapper=True
+    )(function)
 
 
 ZERO, ONE, ALL = np.uint64(0), np.uint64(1), np.uint64(0xFFFFFFFFFFFFFFFF)

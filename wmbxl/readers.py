@@ -163,7 +163,8 @@ def _changed(shard: Shard) -> bool:
         info = streams.retry(filesystem.info, path)
     except Exception:
         return True
-    return version_of(info) != shard.version or int(info.get("size") or 0) != shard.size
+    size = info.get("size")
+    return version_of(info) != shard.version or (size is not None and shard.size >= 0 and int(size) != shard.size)
 
 
 def version_of(info: Mapping[str, Any]) -> str:
@@ -261,9 +262,12 @@ def values(chunks: Iterable[bytes]) -> Iterator[list[bytes]]:
     state = np.zeros(kernels.VALUES_STATE, dtype=np.int64)
     spans = np.empty((4096, 2), dtype=np.int64)
     held = bytearray()
+    begun = False
     for chunk in chunks:
         held += chunk
-        while True:
+        if not begun and len(held) >= 3:
+            begun, held = True, held.removeprefix(b"\xef\xbb\xbf")
+        while begun:
             data = np.frombuffer(bytes(held), dtype=np.uint8)
             count, finished = kernels.split_values(data, state, spans)
             yield [data[start:end].tobytes() for start, end in spans[:count].tolist()]
@@ -378,7 +382,8 @@ def _arrow_file(shard: Shard, account: Account) -> Iterator[Batch]:
 
 def _arrow_stream(chunks: streams.Chunks, shard: Shard, account: Account) -> Iterator[Batch]:
     try:
-        reader = pa.ipc.open_stream(pa.PythonFile(_Readable(chunks), mode="r"))
+        file = _Readable(chunks)
+        reader = pa.ipc.open_stream(pa.PythonFile(file, mode="r"))
         missing = _columns(reader.schema, shard.options, account, -1) is None
         for batch in reader:
             if missing:
@@ -386,8 +391,13 @@ def _arrow_stream(chunks: streams.Chunks, shard: Shard, account: Account) -> Ite
                 account.skipped["text_missing"] += batch.num_rows
             else:
                 yield from _record_batch(batch, shard.options, account)
+        if file.last != _END_OF_STREAM:  # pyarrow takes a stream that was cut between batches for a whole one
+            raise Unreadable("truncated", f"{shard.url}: the Arrow stream has no end mark: download it again")
     except (pa.ArrowException, OSError) as error:
         raise _broken(shard, error) from error
+
+
+_END_OF_STREAM = b"\xff\xff\xff\xff\0\0\0\0"
 
 
 def _opened(shard: Shard) -> Any:
@@ -410,6 +420,7 @@ class _Readable:
     def __init__(self, chunks: Iterable[bytes]) -> None:
         self._chunks = iter(chunks)
         self._held = bytearray()
+        self.last = b""  # the last 8 bytes that were read
 
     def read(self, size: int = -1) -> bytes:
         while size < 0 or len(self._held) < size:
@@ -420,6 +431,7 @@ class _Readable:
         size = len(self._held) if size < 0 else size
         data = bytes(self._held[:size])
         del self._held[:size]
+        self.last = (self.last + data)[-8:]
         return data
 
     def readable(self) -> bool:
@@ -492,7 +504,7 @@ def _rows(batch: pa.RecordBatch, column: pa.Array, options: ReadOptions, account
     if empty:
         account.skipped["text_empty"] += empty
     ids = get_column(batch, options.id_field) if options.id_field else None
-    named = [record_id({"": value}, "") for value in ids.take(pa.array(rows)).to_pylist()] if ids is not None else None
+    named = [record_id({"id": value}, "id") for value in ids.take(pa.array(rows)).to_pylist()] if ids is not None else None
     yield Batch.of(texts, first + rows, named or [None] * len(rows))
 
 

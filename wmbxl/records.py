@@ -26,6 +26,8 @@ GAPS = {
 }
 REPAIRED = "utf8_repaired"
 
+NAMES_DEPTH = 16  # fields nested more deeply are not named
+
 _MISSING = object()
 
 
@@ -42,6 +44,12 @@ class Parsed:
 
     value: Any
     repaired: bool = False
+
+
+class Number(str):
+    """A number as it is written in JSON that orjson refuses."""
+
+    __slots__ = ()
 
 
 def parse_json(data: bytes) -> Parsed:
@@ -64,7 +72,7 @@ def parse_json(data: bytes) -> Parsed:
     except UnicodeDecodeError:
         text, repaired = data.decode(errors="replace"), True
     try:
-        return Parsed(json.loads(text.lstrip("\ufeff"), strict=False, parse_int=str, parse_float=str), repaired)
+        return Parsed(json.loads(text.lstrip("\ufeff"), strict=False, parse_int=Number, parse_float=Number), repaired)
     except RecursionError:
         raise Skip("too_nested") from None
     except ValueError:
@@ -100,7 +108,7 @@ def field_names(record: Mapping[str, Any], prefix: str = "") -> list[str]:
     names: list[str] = []
     for key, value in record.items():
         names.append(f"{prefix}{key}")
-        if isinstance(value, Mapping):
+        if isinstance(value, Mapping) and prefix.count(".") < NAMES_DEPTH:
             names.extend(field_names(value, f"{prefix}{key}."))
     return names
 
@@ -113,6 +121,8 @@ def text_of(value: Any, join_lists: bool) -> str:
     Skip
         With the reason, if it isn't text.
     """
+    if isinstance(value, Number):
+        raise Skip("text_number")
     if isinstance(value, str):
         return replace_surrogates(value)
     if value is _MISSING:
@@ -120,7 +130,7 @@ def text_of(value: Any, join_lists: bool) -> str:
     if value is None:
         raise Skip("text_null")
     if isinstance(value, list):
-        if join_lists and all(isinstance(item, str) for item in value):
+        if join_lists and all(isinstance(item, str) and not isinstance(item, Number) for item in value):
             return replace_surrogates("\n".join(value))
         raise Skip("text_list")
     if isinstance(value, bool):

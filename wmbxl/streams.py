@@ -37,7 +37,7 @@ def _passing(error: BaseException) -> bool:
 retry = tenacity.Retrying(
     retry=tenacity.retry_if_exception(_passing),
     stop=tenacity.stop_after_attempt(5),
-    wait=tenacity.wait_exponential_jitter(initial=0.2, max=10),
+    wait=tenacity.wait_random_exponential(multiplier=0.2, max=10),
     reraise=True,
 )
 
@@ -236,17 +236,19 @@ def _member(source: Source, codec: Codec, data: bytes, window: int) -> Generator
                     "download it again, or accept the gap with --accept-unread",
                     source.position,
                 )
+        if data:
+            begun = source.position - len(data)
         try:
             out = decompressor.decompress(data, BLOCK)
         except compression.errors as error:
-            raise _corrupt(source, codec, error, window) from error
+            raise _corrupt(source, codec, error, window, begun) from error
         data = b""
         if out:
             yield out
     return decompressor.unused_data
 
 
-def _corrupt(source: Source, codec: Codec, error: Exception, window: int) -> Unreadable:
+def _corrupt(source: Source, codec: Codec, error: Exception, window: int, begun: int) -> Unreadable:
     if codec == "zst" and "memory" in str(error):
         return Unreadable(
             "zstd_window",
@@ -256,9 +258,9 @@ def _corrupt(source: Source, codec: Codec, error: Exception, window: int) -> Unr
         )
     return Unreadable(
         "corrupt",
-        f"{source.url}: corrupt {codec} data before byte {source.position} ({error}): "
+        f"{source.url}: corrupt {codec} data between bytes {begun} and {source.position} ({error}): "
         "download it again, or accept the gap with --accept-unread",
-        source.position,
+        begun,
     )
 
 

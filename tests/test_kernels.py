@@ -1,0 +1,290 @@
+"""Each kernel against plain Python."""
+
+import json
+import struct
+from typing import Any
+
+import numpy as np
+import pytest
+import xxhash
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests import naive, strategies
+from wmbxl import kernels, scan
+from wmbxl.benchmark import Benchmark
+from wmbxl.index import ProbeIndex
+
+Array = np.ndarray[Any, Any]
+Found = list[tuple[int, str, int, int]]  # document, n-gram, first byte and byte after the last, in the document
+
+
+def packed(documents: list[bytes]) -> tuple[Array, Array]:
+    data = np.frombuffer(b"".join(documents), dtype=np.uint8)
+    offsets = np.cumsum([0, *map(len, documents)])
+    data.flags.writeable = offsets.flags.writeable = False  # as the reader leaves them
+    return data, offsets
+
+
+def folded(text: str, profile: str) -> bytes:
+    """Return a text as the kernel wants it: no capitals outside ASCII in the release profile."""
+    text = naive.clean(text)
+    return (text.lower() if profile == "release" else text).encode()
+
+
+def find(index: ProbeIndex, documents: list[bytes], buffer: int | None = None) -> tuple[Found, list[int], int]:
+    """Return the matches, the tokens of each document, and the number of calls that it took."""
+    data, offsets = packed(documents)
+    state, scratch = kernels.new_state(), kernels.new_scratch()
+    tokens = np.zeros(len(documents), dtype=np.int64)
+    least = int(index.tables().parameters[kernels.STRIDE]) * len(index.ns)
+    found = np.empty((buffer or least + 1000, 4), dtype=np.int64)
+    matches: Found = []
+    calls = 0
+    while state[kernels.DOC] < len(documents):
+        count = kernels.find_matches(data, offsets, index.tables(), state, scratch, tokens, found)
+        calls += 1
+        for doc, gram, start, end in found[:count].tolist():
+            matches.append((doc, index.ngram(gram), start - int(offsets[doc]), end - int(offsets[doc])))
+    return matches, tokens.tolist(), calls
+
+
+def expected(surfaces: list[str], documents: list[bytes], ns: tuple[int, ...], profile: str) -> Found:
+    known = {gram for text in surfaces for n in ns for gram in naive.ngrams(naive.tokens(text, profile), n)}
+    out: Found = []
+    for doc, data in enumerate(documents):
+        text = data.decode()
+        at = np.cumsum([0, *(len(char.encode()) for char in text)]).tolist()
+        spans = naive.token_spans(text, profile)
+        for i, (start, _, _) in enumerate(spans):
+            for n in ns:
+                gram = " ".join(token for _, _, token in spans[i : i + n])
+                if i + n <= len(spans) and gram in known:
+                    out.append((doc, gram, at[start], at[spans[i + n - 1][1]]))
+    return out
+
+
+def index_of(surfaces: list[str], ns: tuple[int, ...] = (1,), profile: str = "release") -> ProbeIndex:
+    named = {str(i): text for i, text in enumerate(surfaces)}
+    return ProbeIndex.build(Benchmark.from_surfaces(named), ns, profile)  # type: ignore[arg-type]
+
+
+AWKWARD = "\\alpha\u2003B\u0085{c}\\\\d \\1 e\\f$ \u3000x\u1680\\Gamma\u00a0\\é y\\"
+BEFORE, AFTER = b"x\\alph", b"abc{ "  # a command that would go on, letters that would go on
+
+
+@pytest.mark.parametrize("profile", ["release", "raw"])
+def test_tokens_at_every_offset_in_a_block(profile: str) -> None:
+    """With n = 1 and the document as the benchmark, matches are tokens."""
+    document = folded(AWKWARD, profile)
+    index = index_of([AWKWARD], profile=profile)
+    spans = expected([AWKWARD], [document], (1,), profile)
+    for shift in range(140):
+        for tail in (b"", AFTER, AFTER * 30):
+            found, tokens, _ = find(index, [BEFORE + b"." * shift, document, tail])
+            assert [match[1:] for match in found if match[0] == 1] == [match[1:] for match in spans]
+            assert tokens[1] == len(naive.tokens(AWKWARD, profile))
+
+
+@pytest.mark.parametrize("profile", ["release", "raw"])
+@pytest.mark.parametrize(
+    "piece", ["a ", "\\a", "\\a ", "{", "\u2003", "\u3000b", "中", "😀 ", "\\", "é\\é", "A1", "\u0085", "\u200b"]
+)
+def test_runs_over_block_edges(piece: str, profile: str) -> None:
+    for length in [1, 7, 15, 16, 21, 22, 31, 32, 33, 63, 64, 65, 127, 128, 129, 200]:
+        text = piece * length
+        for ending in ("", "z", " z", "\\z"):
+            document = folded(text + ending, profile)
+            _, tokens, _ = find(index_of(["none"], profile=profile), [document, b"z"])
+            assert tokens == [len(naive.tokens(text + ending, profile)), 1]
+
+
+@pytest.mark.parametrize("profile", ["release", "raw"])
+def test_every_oddity(profile: str) -> None:
+    documents = [folded(text, profile) for text in strategies.ODDITIES]
+    texts = [document.decode() for document in documents]
+    for n in (1, 2):
+        found, tokens, _ = find(index_of(texts, (n,), profile), documents)
+        assert tokens == [len(naive.tokens(text, profile)) for text in texts]
+        assert found == expected(texts, documents, (n,), profile)
+
+
+@pytest.mark.parametrize("held", [128, 129, 200])
+def test_a_document_longer_than_the_tokens_held(monkeypatch: pytest.MonkeyPatch, held: int) -> None:
+    """Windows lie across every place where tokens are dropped, for the longest n too."""
+    monkeypatch.setattr(kernels, "TOKENS_HELD", held)
+    surface = " ".join(f"w{i}" for i in range(70))
+    for ns in [(1,), (13,), (64,), (2, 13, 64)]:
+        index = index_of([surface], ns)
+        document = b"".join(b"x " * shift + surface.encode() + b"\n" for shift in range(40))
+        found, tokens, _ = find(index, [document, document])
+        assert tokens == [40 * 70 + sum(range(40))] * 2
+        assert found == expected([surface], [document, document], ns, "release")
+
+
+def test_tokens_held_exactly() -> None:
+    surface = " ".join("abcdefghijklm")
+    index = index_of([surface], (13,))
+    for tokens in range(kernels.TOKENS_HELD - 70, kernels.TOKENS_HELD + 70):
+        document = b"x " * (tokens - 13) + surface.encode()
+        found, counted, _ = find(index, [document])
+        assert counted == [tokens]
+        assert [match[1] for match in found] == [surface]
+
+
+@pytest.mark.parametrize("ns", [(1,), (3,), (13,), (1, 2, 8), (2, 64)])
+def test_a_full_buffer_is_emptied_and_the_scan_goes_on(ns: tuple[int, ...]) -> None:
+    surface = "so " * 70
+    documents = [b"so " * 300, b"", b"so " * 3, b"x " + b"so " * 150, b"so " * 2000]
+    index = index_of([surface], ns)
+    whole, tokens, once = find(index, documents, 1 << 16)
+    assert once == 1
+    assert whole == expected([surface], documents, ns, "release")
+    least = int(index.tables().parameters[kernels.STRIDE]) * len(ns)
+    for buffer in (least, least + 1, 2 * least + 3):
+        again, counted, calls = find(index, documents, buffer)
+        assert again == whole
+        assert counted == tokens
+        assert calls > 1
+
+
+@settings(deadline=None, max_examples=150)
+@given(strategies.corpora(), strategies.profiles())
+def test_matches_of_any_corpus(example: strategies.Example, profile: str) -> None:
+    surfaces = [text for channels in example.problems.values() for text in channels.values()]
+    documents = [folded(text, profile) for text in example.documents]
+    found, tokens, _ = find(index_of(surfaces, example.ns, profile), documents)
+    assert tokens == [len(naive.tokens(document.decode(), profile)) for document in documents]
+    assert found == expected(surfaces, documents, example.ns, profile)
+
+
+def test_no_documents() -> None:
+    assert find(index_of(["a"]), []) == ([], [], 0)
+    assert find(index_of(["a"]), [b"", b"", b"a"]) == ([(2, "a", 0, 1)], [0, 0, 1], 1)
+
+
+# ---------------------------------------------------------------- case
+
+
+def has_capital(text: str) -> bool:
+    return any(ord(char) >= 0x80 and char.lower() != char for char in text)
+
+
+def test_every_letter_that_lower_casing_changes_is_known() -> None:
+    everything = [chr(code) for code in range(0x80, 0x110000) if not 0xD800 <= code < 0xE000]
+    data, offsets = packed([char.encode() for char in everything])
+    got = kernels.capitals(data, offsets, scan._CAPITALS)
+    assert got.tolist() == [has_capital(char) for char in everything]
+
+
+@pytest.mark.parametrize("char", ["É", "İ", "Σ", "\u212a", "\U00010400", "é", "中", "😀"])
+def test_capitals_at_every_offset(char: str) -> None:
+    for before in range(0, 132):
+        for after in (0, 1, 63, 64, 65):
+            texts = ["a" * before, "b" * (before % 7) + char + "c" * after, "d" * 70]
+            got = kernels.capitals(*packed([text.encode() for text in texts]), scan._CAPITALS)
+            assert got.tolist() == [False, has_capital(char), False]
+
+
+@settings(deadline=None)
+@given(st.lists(strategies.documents(), max_size=4))
+def test_capitals_of_any_text(texts: list[str]) -> None:
+    texts = [naive.clean(text) for text in texts]
+    got = kernels.capitals(*packed([text.encode() for text in texts]), scan._CAPITALS)
+    assert got.tolist() == [has_capital(text) for text in texts]
+
+
+# ---------------------------------------------------------------- places
+
+
+@settings(deadline=None)
+@given(st.lists(st.text("aé中😀\u0301 ", max_size=200), min_size=1, max_size=4), st.data())
+def test_code_points(texts: list[str], data: st.DataObject) -> None:
+    encoded = [text.encode() for text in texts]
+    bytes_, offsets = packed(encoded)
+    rows, points = [], []
+    for doc, text in enumerate(texts):
+        starts = sorted(data.draw(st.lists(st.integers(0, len(text)), max_size=5)))
+        for start in starts:
+            end = data.draw(st.integers(start, len(text)))
+            first, last = len(text[:start].encode()), len(text[:end].encode())
+            rows.append([doc, 0, offsets[doc] + first, offsets[doc] + last])
+            points.append([start, end])
+    out = np.full((len(rows), 2), -1, dtype=np.int64)
+    kernels.code_points(bytes_, offsets, np.array(rows, dtype=np.int64).reshape(-1, 4), out)
+    assert out.tolist() == points
+
+
+@settings(deadline=None)
+@given(st.lists(st.tuples(st.integers(0, 2**64 - 1), st.integers(0, 2**64 - 1)), max_size=20))
+def test_priorities_are_xxh64(pairs: list[tuple[int, int]]) -> None:
+    documents, starts = (np.array([pair[i] for pair in pairs], dtype=np.uint64) for i in (0, 1))
+    want = [xxhash.xxh64_intdigest(struct.pack("<QQ", *pair)) for pair in pairs]
+    assert kernels.priorities(documents, starts).tolist() == want
+
+
+# ---------------------------------------------------------------- JSON values
+
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text('a"\\[]{},é ', max_size=8),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text('k"\\]}', max_size=3), inner, max_size=3),
+    max_leaves=8,
+)
+
+
+def split(data: bytes, cuts: list[int], most: int) -> list[bytes]:
+    """Split as the reader does, the data coming in pieces."""
+    state, spans = np.zeros(kernels.VALUES_STATE, dtype=np.int64), np.empty((most, 2), dtype=np.int64)
+    held = bytearray()
+    out: list[bytes] = []
+    for start, end in zip([0, *cuts], [*cuts, len(data)], strict=True):
+        held += data[start:end]
+        finished = False
+        while not finished:
+            array = np.frombuffer(bytes(held), dtype=np.uint8)
+            count, finished = kernels.split_values(array, state, spans)
+            out += [array[a:b].tobytes() for a, b in spans[:count].tolist()]
+            del held[: kernels.release_values(state, len(held))]
+    return out + ([bytes(held)] if held.strip() else [])
+
+
+@pytest.mark.parametrize("indent", [None, 0, 2])
+@settings(deadline=None)
+@given(st.lists(VALUES, max_size=5), st.integers(1, 3), st.data())
+def test_values_of_an_array(indent: int | None, values: list[Any], most: int, data: st.DataObject) -> None:
+    text = json.dumps(values, indent=indent, ensure_ascii=False).encode() + b"\n"
+    cuts = sorted(data.draw(st.lists(st.integers(0, len(text)), max_size=6)))
+    assert [json.loads(item) for item in split(text, cuts, most)] == values
+
+
+@settings(deadline=None)
+@given(st.lists(st.dictionaries(st.text("k", min_size=1), VALUES, min_size=1), max_size=5), st.data())
+def test_values_one_after_the_other(values: list[Any], data: st.DataObject) -> None:
+    glue = data.draw(st.sampled_from(["\n", "", " \r\n\n"]))
+    text = glue.join(json.dumps(value, indent=1) for value in values).encode()
+    cuts = sorted(data.draw(st.lists(st.integers(0, len(text)), max_size=6)))
+    assert [json.loads(item) for item in split(text, cuts, 2)] == values
+
+
+def test_values_cut_at_every_byte() -> None:
+    values = [{'a\\"]': ["}", {}]}, "x,]", [[1], []], -1.5, None]
+    text = json.dumps(values).encode()
+    for cut in range(len(text) + 1):
+        assert [json.loads(item) for item in split(text, [cut], 7)] == values
+
+
+# ---------------------------------------------------------------- tables
+
+
+@settings(deadline=None)
+@given(st.sets(st.integers(0, 2**64 - 1), max_size=50), st.sets(st.integers(0, 2**64 - 1), max_size=20))
+def test_what_is_entered_is_found(entered: set[int], others: set[int]) -> None:
+    hashes = np.array(sorted(entered), dtype=np.uint64)
+    shift = np.uint64(57)
+    slots, bloom = np.zeros(128, dtype=np.uint32), np.zeros(128, dtype=np.uint64)
+    kernels.fill_slots(slots, hashes, shift)
+    kernels.add_to_filter(bloom, hashes, shift)
+    for value in [*entered, *others]:
+        at = kernels.look_up(slots, hashes, np.uint64(value), shift)
+        assert at == (sorted(entered).index(value) if value in entered else -1)
+    assert all(kernels.in_filter(bloom, np.uint64(value), shift) for value in entered)
