@@ -13,7 +13,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from wmbxl import formats, readers
+from wmbxl import formats, jsonl
 from wmbxl.errors import BenchmarkError, FieldNotFound, NothingMatches, Unreadable, UsageError
 from wmbxl.records import Number, Skip, get_field, names_in, parse_json
 from wmbxl.streams import Source, decompress
@@ -258,7 +258,7 @@ def _read_json(url: str, kind: str, data: bytes) -> list[tuple[str, Any]]:
     data = data.removeprefix(b"\xef\xbb\xbf")
     numbered: Iterable[tuple[str, bytes]]
     if kind == "values":
-        items = (item for group in readers.values([data]) for item in group)
+        items = (item for group in jsonl.values([data]) for item in group)
         numbered = ((f"{url} record {i}", item) for i, item in enumerate(items, 1))
     else:
         numbered = ((f"{url} line {i}", line) for i, line in enumerate(data.split(b"\n"), 1))

@@ -18,6 +18,7 @@ import pandas as pd
 import pyarrow.parquet as pq
 
 from wmbxl import formats, readers, streams
+from wmbxl.batches import Account
 from wmbxl.errors import NothingMatches, Unreadable, UsageError
 from wmbxl.types import ROLES, LeftOut, ReadOptions, Role, Shard
 
@@ -151,7 +152,7 @@ class Corpus:
 
 
 def _documents(shard: Shard) -> Iterator[dict[str, Any]]:
-    account = readers.Account()
+    account = Account()
     for batch in readers.read(shard, account):
         for doc in range(len(batch)):
             yield {

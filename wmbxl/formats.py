@@ -130,7 +130,7 @@ def detect(head: bytes, url: str) -> Format:
     if stem(url).endswith(_TABLE_SUFFIXES):
         raise Unreadable("refused_csv", f"{url}: CSV as a corpus is refused: convert it to JSONL or Parquet")
     kind = _json_kind(text)
-    if named_text(url) and kind != "lines":
+    if named_text(url) and (kind != "lines" or text.lstrip()[:1] not in ("", "{") or text.lstrip()[:2] == "{}"):
         return Format("text", encoding)
     if kind is None and not named_records(url):
         raise Unreadable(
@@ -188,7 +188,8 @@ def _json_kind(text: str) -> Kind | None:
             return "values"
         # An object that goes on behind the first newline was printed over several lines; one that was cut
         # by the end of the head, or is broken, is a line.
-        return "values" if rest and re.fullmatch(r"\{\s*(\"[^\"]*\"\s*:.*[,\[{])?\s*", first) else "lines"
+        first = re.sub(r'"(?:[^"\\]|\\.)*"', '""', first)  # what strings hold doesn't count
+        return "values" if rest and re.fullmatch(r"\{\s*(\"\"\s*:([^\"]|\"\")*[,\[{])?\s*", first) else "lines"
     if isinstance(value, list):
         return "values" if any(isinstance(item, dict) for item in value) else "lines"
     return "lines" if isinstance(value, dict) else None

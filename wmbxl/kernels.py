@@ -4,8 +4,8 @@ A window of n tokens contains, for any q <= n, a q-gram that starts at a token w
 ``stride = n - q + 1``. So the scan hashes only those q-grams, asks a small filter whether the benchmark has them, and
 looks at the windows around the few that it has. Every candidate is then compared with the benchmark byte by byte.
 
-Text is UTF-8 that is valid and, for the ``release`` profile, free of capitals outside ASCII (`capitals` finds the
-documents that must be lower-cased in Python first).
+Text is UTF-8 that is valid and, for the ``release`` profile, free of capitals outside ASCII (`capital_words` finds the
+words that must be lower-cased in Python first).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, TypeVar
 import numba
 import numpy as np
 
-from wmbxl.vector import WIDTH, byte_mask, count_bits, load_word, lowest_bit
+from wmbxl.vector import WIDTH, byte_mask, copy_block, count_bits, load_word, lowest_bit
 
 Array = np.ndarray[Any, Any]
 F = TypeVar("F", bound=Callable[..., Any])
@@ -532,30 +532,39 @@ def find_matches(
 
 
 @jit
-def capitals(data: Array, offsets: Array, table: Array) -> Array:
-    """Tell which documents hold a character outside ASCII that lower-casing changes.
+def blank_byte(byte: int) -> bool:
+    """Whether an ASCII byte is white space."""
+    return 0x09 <= byte <= 0x0D or 0x1C <= byte <= 0x20
+
+
+@jit
+def capital_words(data: Array, offsets: Array, table: Array, words: Array) -> int:
+    """Find the words that hold a character outside ASCII that lower-casing changes.
+
+    A word ends at ASCII white space, which never decides how a letter is lower-cased, so that lower-casing the
+    word alone gives what lower-casing the document would.
 
     Parameters
     ----------
     table : uint8 array
         One bit for each code point, little-endian.
+    words : int64 array of shape (most, 3)
+        Receives document, first byte, byte after the last.
 
     Returns
     -------
-    bool array, one for each document
+    int
+        How many there are. If that is more than `words` holds, call again with more room.
     """
-    out = np.zeros(len(offsets) - 1, dtype=np.bool_)
+    count = 0
     for doc in range(len(offsets) - 1):
         at, end = offsets[doc], offsets[doc + 1]
         while at < end:
-            if at + 64 <= len(data):
+            if at + WIDTH <= len(data):
                 high = non_ascii(data, at)
-                if not high:
-                    at += 64
+                at += WIDTH if high == ZERO else lowest_bit(high)
+                if high == ZERO or at >= end:
                     continue
-                at += lowest_bit(high)
-                if at >= end:
-                    break
             first = data[at]
             if first < 0x80:
                 at += 1
@@ -568,10 +577,32 @@ def capitals(data: Array, offsets: Array, table: Array) -> Array:
                 code, length = first & 0x07, 4
             for k in range(1, length):
                 code = (code << 6) | (data[at + k] & 0x3F)
-            if (code >> 3) < len(table) and (table[code >> 3] >> (code & 7)) & 1:
-                out[doc] = True
+            if (code >> 3) >= len(table) or not (table[code >> 3] >> (code & 7)) & 1:
+                at += length
+                continue
+            start = at
+            while start > offsets[doc] and not blank_byte(data[start - 1]):
+                start -= 1
+            while at < end and not blank_byte(data[at]):
+                at += 1
+            if count < len(words):
+                words[count, 0], words[count, 1], words[count, 2] = doc, start, at
+            count += 1
+    return count
+
+
+@jit
+def blank_documents(data: Array, offsets: Array) -> Array:
+    """Tell which documents hold nothing but white space; bool array."""
+    out = np.zeros(len(offsets) - 1, dtype=np.bool_)
+    for doc in range(len(out)):
+        at, end = offsets[doc], offsets[doc + 1]
+        while at < end:
+            length = 1 if blank_byte(data[at]) else wide_space(data, at, end)
+            if length == 0:
                 break
             at += length
+        out[doc] = at >= end
     return out
 
 
@@ -755,3 +786,95 @@ def count_matches(
                 counts.entries[used[1]] = entry
                 used[1] += 1
             counts.entry_documents[entry] += 1
+
+
+# ---------------------------------------------------------------- JSON strings
+
+
+@jit
+def hex4(data: Array, at: int) -> int:
+    """Return the value of four hexadecimal digits."""
+    value = 0
+    for k in range(4):
+        byte = data[at + k]
+        value = value * 16 + (byte - 0x30 if byte <= 0x39 else (byte | 0x20) - 0x57)
+    return value
+
+
+@jit
+def put_code_point(out: Array, to: int, code: int) -> int:
+    """Write a code point as UTF-8; return the place behind it."""
+    if code < 0x80:
+        out[to] = code
+        return to + 1
+    if code < 0x800:
+        out[to], out[to + 1] = 0xC0 | (code >> 6), 0x80 | (code & 0x3F)
+        return to + 2
+    if code < 0x10000:
+        out[to], out[to + 1], out[to + 2] = 0xE0 | (code >> 12), 0x80 | ((code >> 6) & 0x3F), 0x80 | (code & 0x3F)
+        return to + 3
+    out[to], out[to + 1] = 0xF0 | (code >> 18), 0x80 | ((code >> 12) & 0x3F)
+    out[to + 2], out[to + 3] = 0x80 | ((code >> 6) & 0x3F), 0x80 | (code & 0x3F)
+    return to + 4
+
+
+@jit
+def unescape(source: Array, bounds: Array, out: Array, offsets: Array) -> None:
+    """Decode JSON strings.
+
+    Parameters
+    ----------
+    source : uint8 array
+        Valid JSON strings, with their quotes, one behind the other.
+    bounds : int64 array
+        String ``d`` is ``source[bounds[d]:bounds[d + 1]]``.
+    out : uint8 array, 64 bytes longer than `source`
+        Receives UTF-8. Lone surrogates become U+FFFD.
+    offsets : int64 array, as long as `bounds`
+        Receives where the decoded strings start and end.
+    """
+    to = 0
+    for d in range(len(bounds) - 1):
+        offsets[d] = to
+        at, end = bounds[d] + 1, bounds[d + 1] - 1
+        while at < end:
+            if at + WIDTH <= len(source):
+                copy_block(out, to, source, at)
+                found = backslashes(source, at)
+                step = min(WIDTH if found == ZERO else lowest_bit(found), end - at)
+                at += step
+                to += step
+                if found == ZERO or at == end:
+                    continue
+            elif source[at] != 0x5C:
+                out[to] = source[at]
+                at += 1
+                to += 1
+                continue
+            letter = source[at + 1]
+            at += 2
+            if letter == 0x75:  # u
+                code = hex4(source, at)
+                at += 4
+                if 0xD800 <= code < 0xE000:
+                    low = hex4(source, at + 2) if at + 6 <= end and source[at] == 0x5C and source[at + 1] == 0x75 else 0
+                    if code < 0xDC00 and 0xDC00 <= low < 0xE000:
+                        code = 0x10000 + ((code - 0xD800) << 10) + (low - 0xDC00)
+                        at += 6
+                    else:
+                        code = 0xFFFD
+                to = put_code_point(out, to, code)
+                continue
+            if letter == 0x6E:  # n
+                letter = 0x0A
+            elif letter == 0x74:  # t
+                letter = 0x09
+            elif letter == 0x72:  # r
+                letter = 0x0D
+            elif letter == 0x62:  # b
+                letter = 0x08
+            elif letter == 0x66:  # f
+                letter = 0x0C
+            out[to] = letter
+            to += 1
+    offsets[len(bounds) - 1] = to

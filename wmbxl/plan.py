@@ -7,9 +7,10 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from wmbxl.batches import Account
 from wmbxl.corpus import Corpus
 from wmbxl.errors import FieldNotFound
-from wmbxl.readers import Account, read
+from wmbxl.readers import read
 from wmbxl.records import NO_TEXT
 from wmbxl.types import Shard
 

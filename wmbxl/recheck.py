@@ -9,7 +9,8 @@ from typing import Any, cast
 import pandas as pd
 
 from wmbxl.audit import Audit
-from wmbxl.readers import Account, read
+from wmbxl.batches import Account
+from wmbxl.readers import read
 from wmbxl.text import Normaliser, Token, xxh64
 from wmbxl.types import ReadOptions, Shard
 

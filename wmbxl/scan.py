@@ -14,8 +14,9 @@ import pyarrow as pa
 import xxhash
 
 from wmbxl import kernels
+from wmbxl.batches import Account, Batch
 from wmbxl.index import ProbeIndex
-from wmbxl.readers import Account, Batch, read
+from wmbxl.readers import read
 from wmbxl.tally import EVIDENCE, Amount, Sparse, Tally, cap_evidence
 from wmbxl.text import original_positions
 from wmbxl.types import Shard
@@ -26,7 +27,6 @@ EVIDENCE_CAP = 20
 CONTEXT = 80  # code points of a snippet before and after the match
 MATCHES_HELD = 1 << 16  # matches taken from the kernel at a time
 PAIRS_HELD = 1 << 20  # (match, owner) pairs looked at at a time
-LOWERED = 1 << 20  # bytes lower-cased at a time
 
 _CAPITALS = np.packbits(
     [code >= 0x80 and not 0xD800 <= code < 0xE000 and chr(code).lower() != chr(code) for code in range(0x20000)],
@@ -207,7 +207,7 @@ class _Counter:
 
 @dataclass(frozen=True)
 class _Folded:
-    """A batch's bytes as the kernels want them; `lowered` tells which documents Python had to lower-case."""
+    """A batch's bytes as the kernels want them; `lowered` tells which documents Python had to lower-case a word of."""
 
     batch: Batch
     data: Array
@@ -216,20 +216,23 @@ class _Folded:
 
     @classmethod
     def of(cls, batch: Batch, release: bool) -> _Folded:
-        lowered = (
-            kernels.capitals(batch.data, batch.offsets, _CAPITALS) if release else np.zeros(len(batch), dtype=bool)
-        )
-        if not lowered.any():
+        lowered = np.zeros(len(batch), dtype=bool)
+        words = _capital_words(batch) if release else np.empty((0, 3), dtype=np.int64)
+        if not len(words):
             return cls(batch, batch.data, batch.offsets, lowered)
-        parts = [
-            _lower(batch.data[start:end]) if fold else batch.data[start:end]
-            for start, end, fold in zip(batch.offsets, batch.offsets[1:], lowered, strict=False)
-        ]
-        data = np.concatenate(parts)
-        data.flags.writeable = False  # one type for the kernels, which compile for each
-        offsets = np.cumsum([0] + [len(part) for part in parts])
-        offsets.flags.writeable = False
-        return cls(batch, data, offsets, lowered)
+        grown = np.zeros(len(batch) + 1, dtype=np.int64)
+        parts: list[memoryview | bytes] = []
+        data, before = batch.data.data, 0
+        for doc, start, end in words.tolist():
+            word = bytes(data[start:end]).decode().lower().encode()
+            parts += [data[before:start], word]
+            before = end
+            grown[doc + 1] += len(word) - (end - start)
+        parts.append(data[before:])
+        lowered[words[:, 0]] = True
+        folded, offsets = np.frombuffer(b"".join(parts), dtype=np.uint8), batch.offsets + np.cumsum(grown)
+        offsets.flags.writeable = False  # one type for the kernels, which compile for each
+        return cls(batch, folded, offsets, lowered)
 
     def place(self, doc: int, points: Array) -> Array:
         """Turn code points of the folded text into code points of the original; shape (matches, 2)."""
@@ -245,31 +248,23 @@ class _Folded:
         """Return the original text around code points ``start:end``, which are bytes ``at:stop`` of the folded text."""
         if self.lowered[doc]:
             return self.batch.text(doc)[max(0, start - CONTEXT) : end + CONTEXT]
-        data, low, high = self.data, self.offsets[doc], self.offsets[doc + 1]
-        before = data[max(low, at - 4 * CONTEXT) : at].tobytes().decode(errors="ignore")
-        after = data[stop : min(high, stop + 4 * CONTEXT)].tobytes().decode(errors="ignore")
-        return before[-CONTEXT:] + data[at:stop].tobytes().decode() + after[:CONTEXT]
+        view, low, high = self.data.data, int(self.offsets[doc]), int(self.offsets[doc + 1])
+        near = bytes(view[max(low, at - CONTEXT) : min(high, stop + CONTEXT)])
+        if near.isascii():
+            return near.decode()
+        before = bytes(view[max(low, at - 4 * CONTEXT) : at]).decode(errors="ignore")
+        after = bytes(view[stop : min(high, stop + 4 * CONTEXT)]).decode(errors="ignore")
+        return before[-CONTEXT:] + bytes(view[at:stop]).decode() + after[:CONTEXT]
 
 
-def _lower(data: Array) -> Array:
-    """Lower-case a document as Python does, a bounded amount at a time.
-
-    White space never decides how a letter is lower-cased, so the text may be cut there.
-    """
-    out = bytearray()
-    at = 0
-    while at < len(data):
-        stop = min(at + LOWERED, len(data))
-        if stop < len(data):
-            blanks = np.flatnonzero(data[at:stop] <= 0x20)
-            while not len(blanks) and stop < len(data):
-                stop = min(stop + LOWERED, len(data))
-                blanks = np.flatnonzero(data[at:stop] <= 0x20)
-            if len(blanks) and stop < len(data):
-                stop = at + int(blanks[-1])
-        out += data[at : max(stop, at + 1)].tobytes().decode().lower().encode()
-        at = max(stop, at + 1)
-    return np.frombuffer(bytes(out), dtype=np.uint8)
+def _capital_words(batch: Batch) -> Array:
+    """Return document, start and end of the words that Python has to lower-case; int64, shape (words, 3)."""
+    words = np.empty((1024, 3), dtype=np.int64)
+    count = kernels.capital_words(batch.data, batch.offsets, _CAPITALS, words)
+    if count > len(words):
+        words = np.empty((count, 3), dtype=np.int64)
+        kernels.capital_words(batch.data, batch.offsets, _CAPITALS, words)
+    return words[:count]
 
 
 class _Evidence:
@@ -352,12 +347,15 @@ class _Evidence:
 
     def describe(self, folded: _Folded) -> None:
         """Fetch id and snippet of the rows that came from this batch, while it is at hand."""
-        for i, snippet in enumerate(self.snippets):
-            if snippet is None:
-                doc, at, stop = self.places[i].tolist()
-                start, end = self.rows[i, 3:5].tolist()
-                self.ids[i] = folded.batch.ids[doc]
-                self.snippets[i] = folded.snippet(doc, start, end, at, stop)
+        new = [i for i, snippet in enumerate(self.snippets) if snippet is None]
+        ids: dict[int, str | None] = {}
+        for i, (doc, at, stop), (start, end) in zip(
+            new, self.places[new].tolist(), self.rows[new, 3:5].tolist(), strict=True
+        ):
+            if doc not in ids:
+                ids[doc] = folded.batch.ids[doc]
+            self.ids[i] = ids[doc]
+            self.snippets[i] = folded.snippet(doc, start, end, at, stop)
 
     def table(self, shard: Shard) -> pa.Table:
         """Return the sample, schema `wmbxl.tally.EVIDENCE`."""

@@ -79,6 +79,10 @@ if numba.config.DISABLE_JIT:
         """Return 8 bytes from `index` as a little-endian integer."""
         return np.uint64(int.from_bytes(array[index : index + 8].tobytes(), "little"))
 
+    def copy_block(target: Bytes, to: int, source: Bytes, at: int) -> None:
+        """Copy 64 bytes; neither side's bounds are checked."""
+        target[to : to + WIDTH] = source[at : at + WIDTH]
+
     def lowest_bit(word: np.uint64) -> int:
         """Return the position of the lowest bit that is set in a word that isn't zero."""
         value = int(word)
@@ -97,6 +101,17 @@ else:
             return builder.load(builder.bitcast(address, _WORD.as_pointer()), align=1)
 
         return types.uint64(array, types.intp), code
+
+    @intrinsic
+    def copy_block(typing_context, target, to, source, at):  # type: ignore[no-untyped-def]
+        def code(context, builder, signature, args):  # type: ignore[no-untyped-def]
+            into = _pointer(context, builder, signature.args[0], args[0], args[1])
+            address = _pointer(context, builder, signature.args[2], args[2], args[3])
+            vector = builder.load(builder.bitcast(address, _VECTOR.as_pointer()), align=1)
+            builder.store(vector, builder.bitcast(into, _VECTOR.as_pointer()), align=1)
+            return context.get_dummy_value()
+
+        return types.void(target, types.intp, source, types.intp), code
 
     @intrinsic
     def lowest_bit(typing_context, word):  # type: ignore[no-untyped-def]

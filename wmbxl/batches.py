@@ -1,0 +1,112 @@
+"""Documents on their way to the kernels, and the account of what became of every record."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from wmbxl.errors import Unreadable
+from wmbxl.records import GAPS
+
+Array = np.ndarray[Any, Any]
+
+BATCH_BYTES = 4 << 20  # a batch closes when its texts reach this many bytes ...
+BATCH_ROWS = 16384  # ... or it has this many documents
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Documents: their texts as one run of UTF-8 bytes, their rows and ids.
+
+    Parameters
+    ----------
+    data : uint8 array
+    offsets : int64 array, one more than there are documents
+        Document ``d`` is ``data[offsets[d]:offsets[d + 1]]``.
+    rows : int64 array
+        Number of the record in the shard piece, from 0; blank lines are no records.
+    ids : sequence of str or None
+    """
+
+    data: Array
+    offsets: Array
+    rows: Array
+    ids: Sequence[str | None]
+
+    @classmethod
+    def of(cls, texts: pa.LargeStringArray, rows: Array, ids: Sequence[str | None]) -> Batch:
+        """Make a batch of an Arrow array of valid strings without nulls."""
+        _, offsets, data = texts.buffers()
+        bounds = np.frombuffer(offsets, dtype=np.int64, count=len(texts) + 1, offset=8 * texts.offset)
+        buffer = np.frombuffer(data if data is not None else b"", dtype=np.uint8)
+        return cls(buffer, bounds, rows, ids)
+
+    def __post_init__(self) -> None:
+        # Arrow's own buffers are writable and mapped ones are not; the kernels would compile for each.
+        self.data.flags.writeable = self.offsets.flags.writeable = False
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def text(self, doc: int) -> str:
+        """Return the text of document `doc`."""
+        return self.data[self.offsets[doc] : self.offsets[doc + 1]].tobytes().decode()
+
+
+@dataclass
+class Account:
+    """What a reader has read so far, and what it could not read.
+
+    Attributes
+    ----------
+    records : int
+        Records met, whatever became of them.
+    documents : int
+        Records with a text (which may be empty).
+    skipped, skipped_bytes : Counter
+        Records and their bytes by reason.
+    decoded : int
+        Bytes of records, decompressed.
+    file_bytes, lost_bytes : int
+        Bytes of the file that the piece covers, and those behind a fault that were never read.
+    fault : Unreadable or None
+        What ended the piece early.
+    names : set of str
+        Fields seen in records that lack the text field.
+    consumed : callable
+        Returns how many bytes of the file have been read so far; an estimate, for progress.
+    """
+
+    records: int = 0
+    documents: int = 0
+    skipped: Counter[str] = field(default_factory=Counter)
+    skipped_bytes: Counter[str] = field(default_factory=Counter)
+    decoded: int = 0
+    file_bytes: int = 0
+    lost_bytes: int = 0
+    fault: Unreadable | None = None
+    names: set[str] = field(default_factory=set)
+    consumed: Callable[[], int] = lambda: 0
+
+    def skip(self, reason: str, size: int) -> None:
+        """Count a record that was skipped or repaired."""
+        self.skipped[reason] += 1
+        self.skipped_bytes[reason] += size
+
+    def fail(self, fault: Unreadable, lost_bytes: int) -> None:
+        """Record what ended the piece early, and how many bytes of the file it cost."""
+        self.fault = fault
+        self.lost_bytes = max(1, lost_bytes)
+
+    @property
+    def unread_bytes(self) -> int:
+        """Bytes of the file that were not audited; those of skipped records in proportion, rounded up."""
+        gaps = sum(size for reason, size in self.skipped_bytes.items() if reason in GAPS)
+        read = self.file_bytes - self.lost_bytes
+        share = -(-gaps * read // self.decoded) if self.decoded else 0
+        return min(self.file_bytes, self.lost_bytes + share) if self.file_bytes else self.lost_bytes + gaps

@@ -1,0 +1,216 @@
+"""Parquet and Arrow: columns turned into batches of documents."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import fsspec
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from wmbxl import batches, streams
+from wmbxl.batches import Account, Array, Batch
+from wmbxl.errors import Unreadable
+from wmbxl.records import REPAIRED, Skip, record_id, text_of
+from wmbxl.types import ReadOptions, Shard
+
+
+def parquet(shard: Shard, account: Account) -> Iterator[Batch]:
+    with _opened(shard) as file:
+        try:
+            parquet = pq.ParquetFile(file)
+            first, stop = (0, -1) if shard.unit == "bytes" else (shard.start, shard.stop)
+            groups = range(first, parquet.num_row_groups if stop < 0 else stop)
+            total = sum(parquet.metadata.row_group(group).num_rows for group in groups)
+            account.consumed = lambda: account.file_bytes * account.records // max(1, total)
+            columns = _columns(parquet.schema_arrow, shard.options, account, total)
+            if columns is None:
+                return
+            for batch in parquet.iter_batches(row_groups=list(groups), columns=columns, batch_size=1024):
+                yield from _record_batch(batch, shard.options, account)
+        except (pa.ArrowException, OSError, IndexError) as error:  # IndexError: of a file that lost row groups
+            raise _broken(shard, error) from error
+
+
+def arrow_file(shard: Shard, account: Account) -> Iterator[Batch]:
+    with _opened(shard) as file:
+        try:
+            reader = pa.ipc.open_file(file)
+            if _columns(reader.schema, shard.options, account, -1) is None:
+                account.records = sum(reader.get_batch(i).num_rows for i in range(reader.num_record_batches))
+                account.skipped["text_missing"] = account.records
+                return
+            for i in range(reader.num_record_batches):
+                yield from _record_batch(reader.get_batch(i), shard.options, account)
+        except (pa.ArrowException, OSError) as error:
+            raise _broken(shard, error) from error
+
+
+def arrow_stream(chunks: streams.Chunks, shard: Shard, account: Account) -> Iterator[Batch]:
+    try:
+        file = _Readable(chunks)
+        reader = pa.ipc.open_stream(pa.PythonFile(file, mode="r"))
+        missing = _columns(reader.schema, shard.options, account, -1) is None
+        for batch in reader:
+            if missing:
+                account.records += batch.num_rows
+                account.skipped["text_missing"] += batch.num_rows
+            else:
+                yield from _record_batch(batch, shard.options, account)
+        if file.last != _END_OF_STREAM:  # pyarrow takes a stream that was cut between batches for a whole one
+            raise Unreadable("truncated", f"{shard.url}: the Arrow stream has no end mark: download it again")
+    except (pa.ArrowException, OSError) as error:
+        raise _broken(shard, error) from error
+
+
+_END_OF_STREAM = b"\xff\xff\xff\xff\0\0\0\0"
+
+
+def _opened(shard: Shard) -> Any:
+    try:
+        filesystem, path = fsspec.url_to_fs(shard.url, **shard.options.storage_options)
+        return streams.retry(filesystem.open, path, "rb")
+    except Exception as error:
+        raise streams.unreadable(shard.url, error) from error
+
+
+def _broken(shard: Shard, error: Exception) -> Unreadable:
+    return Unreadable("corrupt", f"{shard.url}: {error}: download it again, or accept the gap with --accept-unread")
+
+
+class _Readable:
+    """A stream of chunks as a file that can be read."""
+
+    closed = False
+
+    def __init__(self, chunks: Iterable[bytes]) -> None:
+        self._chunks = iter(chunks)
+        self._held = bytearray()
+        self.last = b""  # the last 8 bytes that were read
+
+    def read(self, size: int = -1) -> bytes:
+        while size < 0 or len(self._held) < size:
+            chunk = next(self._chunks, None)
+            if chunk is None:
+                break
+            self._held += chunk
+        size = len(self._held) if size < 0 else size
+        data = bytes(self._held[:size])
+        del self._held[:size]
+        self.last = (self.last + data)[-8:]
+        return data
+
+    def readable(self) -> bool:
+        return True
+
+    def close(self) -> None:
+        self.closed = True
+
+
+def _columns(schema: pa.Schema, options: ReadOptions, account: Account, rows: int) -> list[str] | None:
+    """Return the columns to read; None, and an account of it, if the text field isn't there."""
+    if find_column(schema, options.text_field) is None:
+        account.names.update(column_names(schema))
+        if rows > 0:
+            account.records = rows
+            account.skipped["text_missing"] = rows
+        return None
+    wanted = [options.text_field, *([options.id_field] if options.id_field else [])]
+    return [name for name in wanted if find_column(schema, name) is not None]
+
+
+def column_names(fields: Iterable[pa.Field], prefix: str = "") -> list[str]:
+    """Return the dotted names of a schema's fields."""
+    names: list[str] = []
+    for item in fields:
+        names.append(f"{prefix}{item.name}")
+        if pa.types.is_struct(item.type):
+            names.extend(
+                column_names([item.type.field(i) for i in range(item.type.num_fields)], f"{prefix}{item.name}.")
+            )
+    return names
+
+
+def find_column(schema: pa.Schema, name: str) -> list[str] | None:
+    """Return the path of a field by its name, or by its dotted path; None if there is none."""
+    if name in schema.names:
+        return [name]
+    return name.split(".") if name in column_names(schema) else None
+
+
+def get_column(batch: pa.RecordBatch, name: str) -> pa.Array | None:
+    """Return a column by its name or dotted path; None if there is none."""
+    path = find_column(batch.schema, name)
+    if path is None:
+        return None
+    column = batch.column(path[0])
+    return pc.struct_field(column, path[1:]) if path[1:] else column
+
+
+def _record_batch(batch: pa.RecordBatch, options: ReadOptions, account: Account) -> Iterator[Batch]:
+    """Turn a record batch into batches of bounded size."""
+    column = get_column(batch, options.text_field)
+    assert column is not None, "the schema was checked"
+    per_row = max(1, batch.nbytes // max(1, batch.num_rows))
+    step = max(1, min(batches.BATCH_ROWS, batches.BATCH_BYTES // per_row))
+    for start in range(0, batch.num_rows, step):
+        piece = batch.slice(start, step)
+        yield from _rows(piece, column.slice(start, step), options, account)
+
+
+def _rows(batch: pa.RecordBatch, column: pa.Array, options: ReadOptions, account: Account) -> Iterator[Batch]:
+    first = account.records
+    account.records += len(column)
+    account.decoded += batch.nbytes
+    texts, rows = _as_texts(column, options, account)
+    if not len(texts):
+        return
+    account.documents += len(texts)
+    empty = pc.sum(pc.utf8_is_space(texts)).as_py() + pc.sum(pc.equal(pc.binary_length(texts), 0)).as_py()
+    if empty:
+        account.skipped["text_empty"] += empty
+    ids = get_column(batch, options.id_field) if options.id_field else None
+    values = ids.take(pa.array(rows)).to_pylist() if ids is not None else [None] * len(rows)
+    yield Batch.of(texts, first + rows, [record_id({"id": value}, "id") for value in values])
+
+
+def _as_texts(column: pa.Array, options: ReadOptions, account: Account) -> tuple[pa.LargeStringArray, Array]:
+    """Return a column's texts and their rows within it."""
+    if pa.types.is_dictionary(column.type):
+        column = column.dictionary_decode()
+    kind = column.type
+    if column.null_count:
+        account.skipped["text_null"] += column.null_count
+    rows = np.flatnonzero(column.is_valid().to_numpy(zero_copy_only=False))
+    column = column.drop_null()
+    if pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
+        return _valid(column.cast(pa.large_binary()), account), rows
+    if pa.types.is_binary(kind) or pa.types.is_large_binary(kind) or pa.types.is_binary_view(kind):
+        return _valid(column.cast(pa.large_binary()), account), rows
+    texts: list[str] = []
+    kept: list[int] = []
+    for row, value in zip(rows.tolist(), column.to_pylist(), strict=True):
+        try:
+            texts.append(text_of(value, options.join_lists))
+            kept.append(row)
+        except Skip as skip:
+            account.skip(skip.reason, max(1, column.nbytes // len(column)))
+    return pa.array(texts, pa.large_string()), np.array(kept, dtype=np.int64)
+
+
+def _valid(column: pa.LargeBinaryArray, account: Account) -> pa.LargeStringArray:
+    """Return binary values as strings; bytes that are not UTF-8 become U+FFFD and are counted."""
+    try:
+        return column.cast(pa.large_string())
+    except pa.ArrowInvalid:
+        texts = []
+        for value in column.to_pylist():
+            try:
+                texts.append(value.decode())
+            except UnicodeDecodeError:
+                texts.append(value.decode(errors="replace"))
+                account.skip(REPAIRED, len(value))
+        return pa.array(texts, pa.large_string())
