@@ -1,6 +1,6 @@
 """Views: named sets of problem ids, each with the rule that made it.
 
-A view is what a filter leaves: the zero-hit problems at some n, the public ones, those with a certain licence.
+A view is what a filter leaves: the zero-hit problems at some n, the public ones, those with some licence.
 Functions take plain frames and give views; nothing is read from an audit but its metadata table.
 """
 

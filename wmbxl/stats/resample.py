@@ -1,0 +1,230 @@
+"""The bootstrap: resample problems, and see how accuracies move.
+
+A replicate is a vector of counts: how often each problem (or cluster of problems) was drawn. An accuracy
+under a replicate is a ratio of two sums, so all models and all views come from one product, counts times a
+matrix of totals, and no verdict is ever gathered row by row. Sums of small integers are exact in floating point
+in any order, which is why results do not depend on how replicates are cut into chunks or on who computes them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Literal
+
+import dask
+import dask.array as da
+import numpy as np
+from numpy.typing import NDArray
+
+from wmbxl.errors import UsageError
+
+Floats = NDArray[np.float64]
+Statistic = Callable[[Floats], Floats]
+Method = Literal["percentile", "basic", "bca"]
+Rng = Literal["philox", "release"]
+
+# Draws per chunk when the caller doesn't say: about 2 MB of random numbers, which stay in a core's cache.
+_DRAWS_PER_CHUNK = 2**18
+# Philox gives four words at each step of its counter.
+_PHILOX_WORDS = 4
+
+
+@dataclass(frozen=True)
+class Bootstrap:
+    """How to resample, and how to read an interval off the replicates.
+
+    Attributes
+    ----------
+    replicates : int
+        Number of resamples, B.
+    seed : int
+        From 0 to 2**64 - 1.
+    rng : {"philox", "release"}
+        ``"philox"`` draws every replicate from its own place in a counter-based stream. ``"release"`` draws
+        ``numpy.random.default_rng(seed).integers(0, n, size=(B, n))`` over problems in sorted order: the
+        protocol of the WirelessMathBench-XL authors, to the last digit on the same verdicts.
+    method : {"percentile", "basic", "bca"}
+        Kind of interval.
+    level : float
+        Coverage asked for, between 0 and 1.
+    rows_per_chunk : int, optional
+        Replicates per Dask chunk. It bounds memory and has no influence on any result.
+
+    Raises
+    ------
+    UsageError
+        A value is out of range.
+    """
+
+    replicates: int = 10_000
+    seed: int = 0
+    rng: Rng = "philox"
+    method: Method = "percentile"
+    level: float = 0.95
+    rows_per_chunk: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.replicates < 1:
+            raise UsageError(f"expected at least one replicate (-B), found {self.replicates}.")
+        if not 0 <= self.seed < 2**64:
+            raise UsageError(f"expected a seed (--seed) from 0 to 2**64 - 1, found {self.seed}.")
+        if not 0 < self.level < 1:
+            raise UsageError(f"expected a level (--level) between 0 and 1, such as 0.95, found {self.level}.")
+
+    def chunk_rows(self, units: int) -> int:
+        """Replicates per chunk for so many units."""
+        return self.rows_per_chunk if self.rows_per_chunk else max(1, _DRAWS_PER_CHUNK // units)
+
+
+def resample(totals: Floats, statistic: Statistic, bootstrap: Bootstrap, stream: int = 0) -> da.Array:
+    """Evaluate statistics under every replicate, lazily.
+
+    Parameters
+    ----------
+    totals : ndarray, shape (U, C)
+        Whole numbers: what each unit (problem or cluster) adds to each of C sums.
+    statistic : callable
+        Maps sums of shape (rows, C) to statistics of shape (rows, S). It must be picklable.
+    bootstrap : Bootstrap
+        The protocol.
+    stream : int
+        Independent streams of one seed, for samples that are to be resampled each on its own.
+
+    Returns
+    -------
+    dask.array.Array of float64, shape (B, S)
+        Chunked along replicates. The values are the same for any chunking and any scheduler.
+
+    Raises
+    ------
+    UsageError
+        There are no units to draw.
+    """
+    if len(totals) == 0:
+        raise UsageError(
+            "there are no problems to resample. Check that verdicts and views name the same problems."
+        )
+    # Every sum of a replicate is a whole number below this bound, so single precision is exact where it fits.
+    exact_in_single = len(totals) * np.abs(totals).max(initial=0) < 2**24
+    packed = totals.astype(np.float32 if exact_in_single else np.float64)
+    draw = _draw_release if bootstrap.rng == "release" else _draw_philox
+    return draw(packed, statistic, bootstrap, stream)
+
+
+def _width(totals: NDArray[Any], statistic: Statistic) -> int:
+    return len(statistic(totals[:1].astype(np.float64))[0])
+
+
+def _draw_philox(totals: NDArray[Any], statistic: Statistic, bootstrap: Bootstrap, stream: int) -> da.Array:
+    evaluate = partial(_philox_block, totals=totals, statistic=statistic, key=(bootstrap.seed, stream))
+    indices = da.arange(bootstrap.replicates, chunks=bootstrap.chunk_rows(len(totals)))
+    chunks = (indices.chunks[0], (_width(totals, statistic),))
+    return indices.map_blocks(evaluate, chunks=chunks, new_axis=1, meta=np.empty((0, 0)))
+
+
+def _philox_block(
+    indices: NDArray[np.int64], totals: NDArray[Any], statistic: Statistic, key: tuple[int, int]
+) -> Floats:
+    units = len(totals)
+    padded = -(-units // _PHILOX_WORDS) * _PHILOX_WORDS
+    bits = np.random.Philox(key=np.array(key, dtype=np.uint64))
+    bits.advance(int(indices[0]) * padded // _PHILOX_WORDS)
+    uniform = np.random.Generator(bits).random((len(indices), padded))[:, :units]
+    return _evaluate((uniform * units).astype(np.intp), totals, statistic)
+
+
+def _draw_release(totals: NDArray[Any], statistic: Statistic, bootstrap: Bootstrap, stream: int) -> da.Array:
+    # Bounded integers use up a varying number of words, so the stream can only be followed: each block hands
+    # the state of the generator to the next.
+    spawn = (stream,) if stream else ()
+    sequence = np.random.SeedSequence(bootstrap.seed, spawn_key=spawn)
+    state: Any = np.random.PCG64(sequence).state
+    follow = dask.delayed(_release_block, nout=2, pure=False)
+    rows, width = bootstrap.chunk_rows(len(totals)), _width(totals, statistic)
+    blocks = []
+    for start in range(0, bootstrap.replicates, rows):
+        size = min(rows, bootstrap.replicates - start)
+        state, block = follow(state, size, totals, statistic)
+        blocks.append(da.from_delayed(block, shape=(size, width), dtype=np.float64))
+    return da.concatenate(blocks, axis=0)
+
+
+def _release_block(state: Any, rows: int, totals: NDArray[Any], statistic: Statistic) -> tuple[Any, Floats]:
+    bits = np.random.PCG64()
+    bits.state = state
+    drawn = np.random.Generator(bits).integers(0, len(totals), size=(rows, len(totals)))
+    return bits.state, _evaluate(drawn, totals, statistic)
+
+
+def _evaluate(drawn: NDArray[np.intp], totals: NDArray[Any], statistic: Statistic) -> Floats:
+    rows, units = drawn.shape
+    flat = drawn + np.arange(rows)[:, None] * units
+    counts = np.bincount(flat.ravel(), minlength=rows * units).reshape(rows, units)
+    return statistic((counts.astype(totals.dtype) @ totals).astype(np.float64))
+
+
+@dataclass(frozen=True)
+class Replicates:
+    """Statistics, and how they vary under resampling.
+
+    Attributes
+    ----------
+    estimate : ndarray of float64, shape (S,)
+        The statistics of the data as they are.
+    draws : ndarray of float64, shape (B, S)
+        The statistics of each replicate; NaN where a replicate leaves one undefined.
+    influence : ndarray of float64, shape (U, S)
+        How far each unit pulls each statistic, from leaving it out (jackknife); BCa intervals need it.
+    """
+
+    estimate: Floats
+    draws: Floats
+    influence: Floats
+
+    def columns(self, chosen: slice | list[int]) -> Replicates:
+        """Keep some of the statistics."""
+        return Replicates(self.estimate[chosen], self.draws[:, chosen], self.influence[:, chosen])
+
+    def minus(self, other: Replicates) -> Replicates:
+        """Subtract statistics of the same resamples."""
+        return Replicates(
+            self.estimate - other.estimate, self.draws - other.draws, self.influence - other.influence
+        )
+
+    def minus_independent(self, other: Replicates) -> Replicates:
+        """Subtract statistics of another sample, resampled on its own."""
+        return Replicates(
+            self.estimate - other.estimate,
+            self.draws - other.draws,
+            np.concatenate([self.influence, -other.influence]),
+        )
+
+
+def replicate(totals: Floats, statistic: Statistic, bootstrap: Bootstrap, stream: int = 0) -> Replicates:
+    """Resample, and compute.
+
+    Parameters
+    ----------
+    totals, statistic, bootstrap, stream
+        As for `resample`.
+
+    Returns
+    -------
+    Replicates
+        In memory; ``8 * B * S`` bytes for the draws.
+
+    Examples
+    --------
+    >>> right = np.array([[1.0], [0.0], [1.0], [1.0]])
+    >>> found = replicate(right, lambda sums: sums / 4, Bootstrap(replicates=1000))
+    >>> found.estimate.item(), found.draws.shape
+    (0.75, (1000, 1))
+    """
+    draws = resample(totals, statistic, bootstrap, stream).compute()
+    whole = totals.sum(axis=0, keepdims=True)
+    left_out = statistic(whole - totals)
+    units = len(totals)
+    influence = (units - 1) / units * (left_out.mean(axis=0) - left_out)
+    return Replicates(statistic(whole)[0], draws, influence)
