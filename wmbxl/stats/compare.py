@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -79,27 +78,20 @@ def replicate_accuracies(
     -------
     Replicates
         ``len(sets) * M`` accuracies in percent: the models on the first set, then on the second, and so on.
-        Without any problem they are all NaN.
     """
-    if len(verdicts) == 0:
-        width = len(sets) * len(verdicts.models)
-        return Replicates(np.full(width, np.nan), np.full((1, width), np.nan), np.zeros((0, width)))
     correct = np.concatenate([verdicts.correct & inside[:, None] for inside in sets], axis=1)
     observed = np.concatenate([verdicts.observed & inside[:, None] for inside in sets], axis=1)
-    totals = np.concatenate([correct, observed], axis=1).astype(np.float64)
-    if verdicts.clusters is not None:
-        _, cluster = np.unique(np.array(verdicts.clusters), return_inverse=True)
-        summed = np.zeros((cluster.max(initial=-1) + 1, totals.shape[1]))
-        np.add.at(summed, cluster, totals)
-        totals = summed
+    totals = verdicts.by_unit(np.concatenate([correct, observed], axis=1).astype(np.float64))
     return replicate(totals, _accuracy, bootstrap, stream)
 
 
-def _all(verdicts: Verdicts) -> Mask:
+def all_items(verdicts: Verdicts) -> Mask:
+    """Mark every problem."""
     return np.ones(len(verdicts), dtype=bool)
 
 
-def _sentence(*groups: list[str]) -> str:
+def sentence(*groups: list[str]) -> str:
+    """Put remarks into one line."""
     return "; ".join(line for group in groups for line in group)
 
 
@@ -133,7 +125,7 @@ def accuracy(verdicts: Verdicts, views: Iterable[View], bootstrap: Bootstrap) ->
 
 def _accuracy_rows(verdicts: Verdicts, view: View, bootstrap: Bootstrap) -> list[dict[str, Any]]:
     part = verdicts.take(verdicts.contains(view.ids))
-    found = intervals(replicate_accuracies(part, [_all(part)], bootstrap), bootstrap)
+    found = intervals(replicate_accuracies(part, [all_items(part)], bootstrap), bootstrap)
     observed, correct = part.observed.sum(axis=0), part.correct.sum(axis=0)
     return [
         {
@@ -143,7 +135,7 @@ def _accuracy_rows(verdicts: Verdicts, view: View, bootstrap: Bootstrap) -> list
             "acc": found[k].estimate,
             "ci_low": found[k].low,
             "ci_high": found[k].high,
-            "note": _sentence(
+            "note": sentence(
                 remarks.about_accuracy(int(correct[k]), int(observed[k]), bootstrap.level),
                 remarks.about_missing(len(part) - int(observed[k]), len(part)),
                 remarks.about_replicates(found[k], bootstrap.replicates),
@@ -168,9 +160,9 @@ def full_vs_view(verdicts: Verdicts, views: Iterable[View], bootstrap: Bootstrap
     Returns
     -------
     pandas.DataFrame
-        ``view, model, n_full, acc_full, n_view, acc_view, delta_pp, ci_low_pp, ci_high_pp, se_pp, p, largest_pp,
-        p_bonferroni, p_holm, p_bh, note``. The difference is full minus view; `largest_pp` is the largest
-        absolute difference among the replicates; p-values are adjusted over the models of a view.
+        ``view, model, n_full, acc_full, n_view, acc_view, delta_pp, ci_low_pp, ci_high_pp, se_pp, p,
+        largest_pp, p_bonferroni, p_holm, p_bh, note``. The difference is full minus view, `largest_pp` is the
+        largest absolute difference among the replicates, and p-values are adjusted over the models of a view.
 
     Examples
     --------
@@ -185,12 +177,12 @@ def full_vs_view(verdicts: Verdicts, views: Iterable[View], bootstrap: Bootstrap
     for view in views:
         base = _decided(verdicts, view)
         inside = base.contains(view.ids)
-        both = replicate_accuracies(base, [_all(base), inside], bootstrap)
+        both = replicate_accuracies(base, [all_items(base), inside], bootstrap)
         models = len(base.models)
         full, part = both.columns(slice(0, models)), both.columns(slice(models, None))
-        sides = (_Side("full", _all(base), full), _Side("view", inside, part))
+        sides = (_Side("full", all_items(base), full), _Side("view", inside, part))
         tables.append(_contrast(base, view, sides, full.minus(part), bootstrap))
-    return pd.concat(tables, ignore_index=True)
+    return stacked(tables)
 
 
 def view_vs_rest(verdicts: Verdicts, views: Iterable[View], bootstrap: Bootstrap) -> pd.DataFrame:
@@ -212,11 +204,18 @@ def view_vs_rest(verdicts: Verdicts, views: Iterable[View], bootstrap: Bootstrap
         base = _decided(verdicts, view)
         inside = base.contains(view.ids)
         part, rest = (
-            replicate_accuracies(side, [_all(side)], bootstrap, stream)
+            replicate_accuracies(side, [all_items(side)], bootstrap, stream)
             for stream, side in enumerate((base.take(inside), base.take(~inside)))
         )
         sides = (_Side("view", inside, part), _Side("rest", ~inside, rest))
         tables.append(_contrast(base, view, sides, part.minus_independent(rest), bootstrap))
+    return stacked(tables)
+
+
+def stacked(tables: list[pd.DataFrame]) -> pd.DataFrame:
+    """Put the tables of several views under one another."""
+    if not tables:
+        raise UsageError("there is no view to compare with. Give --audit DIR, or --view NAME=ids.json.")
     return pd.concat(tables, ignore_index=True)
 
 
@@ -244,8 +243,8 @@ def _contrast(
         for side in sides:
             row[f"n_{side.name}"] = int(base.observed[side.inside, k].sum())
             row[f"acc_{side.name}"] = float(side.accuracies.estimate[k])
-        row |= _difference_cells(found[k])
-        row["note"] = _sentence(
+        row |= difference_cells(found[k])
+        row["note"] = sentence(
             about_view,
             remarks.about_extremes(correct, observed),
             remarks.about_missing(len(base) - observed, len(base)),
@@ -253,10 +252,11 @@ def _contrast(
             remarks.about_replicates(found[k], bootstrap.replicates),
         )
         rows.append(row)
-    return _with_adjusted(pd.DataFrame(rows))
+    return with_adjusted(pd.DataFrame(rows))
 
 
-def _difference_cells(found: Interval) -> dict[str, float]:
+def difference_cells(found: Interval) -> dict[str, float]:
+    """Lay out a difference and its uncertainty, in percentage points."""
     return {
         "delta_pp": found.estimate,
         "ci_low_pp": found.low,
@@ -267,77 +267,7 @@ def _difference_cells(found: Interval) -> dict[str, float]:
     }
 
 
-def _with_adjusted(table: pd.DataFrame) -> pd.DataFrame:
+def with_adjusted(table: pd.DataFrame) -> pd.DataFrame:
+    """Add p-values adjusted over the rows of a table, before its notes."""
     note = table.pop("note")
     return table.join(adjusted(table["p"])).assign(note=note)
-
-
-def pairs(verdicts: Verdicts, views: Iterable[View], bootstrap: Bootstrap) -> pd.DataFrame:
-    """Compare every two models, on everything and on each view; the view's own problems are resampled.
-
-    Parameters
-    ----------
-    verdicts : Verdicts
-        Two models are compared on the problems for which both have a verdict.
-    views : iterable of View
-        The views.
-    bootstrap : Bootstrap
-        The protocol.
-
-    Returns
-    -------
-    pandas.DataFrame
-        ``view, model_a, model_b, n, acc_a, acc_b, delta_pp, ci_low_pp, ci_high_pp, se_pp, p, largest_pp,
-        p_bonferroni, p_holm, p_bh, delta_full_pp, sign_changes, note``. The difference is a minus b; p-values are
-        adjusted over the pairs of a view; `sign_changes` tells whether the view puts the other model ahead than
-        all problems do. No rows if there is only one model.
-    """
-    full = _pair_table(verdicts, everything(verdicts), bootstrap)
-    tables = [full, *(_pair_table(verdicts, view, bootstrap) for view in views)]
-    table = pd.concat(tables, ignore_index=True)
-    keys = ["model_a", "model_b"]
-    table = table.merge(full[[*keys, "delta_pp"]].rename(columns={"delta_pp": "delta_full_pp"}), on=keys)
-    table["sign_changes"] = table["delta_pp"] * table["delta_full_pp"] < 0
-    table["note"] = table.pop("note")
-    return table
-
-
-def _pair_table(verdicts: Verdicts, view: View, bootstrap: Bootstrap) -> pd.DataFrame:
-    part = verdicts.take(verdicts.contains(view.ids))
-    rows: dict[tuple[int, int], dict[str, Any]] = {}
-    # Pairs that share the same problems share a run; with no verdict missing, that is one run for all.
-    runs: dict[bytes, list[tuple[int, int]]] = {}
-    for a, b in combinations(range(len(part.models)), 2):
-        shared = part.observed[:, a] & part.observed[:, b]
-        runs.setdefault(shared.tobytes(), []).append((a, b))
-    for mask, couples in runs.items():
-        common = part.take(np.frombuffer(mask, dtype=bool))
-        accuracies = replicate_accuracies(common, [_all(common)], bootstrap)
-        for a, b in couples:
-            [found] = intervals(accuracies.columns([a]).minus(accuracies.columns([b])), bootstrap)
-            rows[a, b] = {
-                "view": view.name,
-                "model_a": part.models[a],
-                "model_b": part.models[b],
-                "n": len(common),
-                "acc_a": float(accuracies.estimate[a]),
-                "acc_b": float(accuracies.estimate[b]),
-                **_difference_cells(found),
-                "note": _sentence(
-                    remarks.about_missing(len(part) - len(common), len(part)),
-                    remarks.about_small(len(common)),
-                    remarks.about_replicates(found, bootstrap.replicates),
-                ),
-            }
-    columns = [*_PAIR_COLUMNS, "note"]
-    return _with_adjusted(pd.DataFrame([rows[key] for key in sorted(rows)], columns=columns))
-
-
-_PAIR_COLUMNS = ["view", "model_a", "model_b", "n", "acc_a", "acc_b"] + [
-    "delta_pp",
-    "ci_low_pp",
-    "ci_high_pp",
-    "se_pp",
-    "p",
-    "largest_pp",
-]

@@ -8,7 +8,8 @@ from statsmodels.stats.proportion import proportion_confint
 
 from wmbxl.stats.intervals import Interval
 
-# Below this many problems (or right, or wrong answers) intervals cover less than they say: benchmarks/coverage.py.
+# With fewer problems, or fewer right or wrong answers, intervals cover less than they say;
+# benchmarks/coverage.py measures it.
 FEW = 10
 
 
@@ -58,7 +59,7 @@ def about_replicates(interval: Interval, replicates: int) -> list[str]:
     lines = []
     if 0 < interval.undefined < replicates:
         lines.append(
-            f"{interval.undefined} of {replicates} resamples drew no verdict of one side; the others make the interval"
+            f"{interval.undefined} of {replicates} resamples drew no verdict of one side and were left out"
         )
     if math.isnan(interval.low) and not math.isnan(interval.standard_error):
         lines.append("this kind of interval does not exist here; use the percentile interval")

@@ -2,8 +2,8 @@
 
 A replicate is a vector of counts: how often each problem (or cluster of problems) was drawn. An accuracy
 under a replicate is a ratio of two sums, so all models and all views come from one product, counts times a
-matrix of totals, and no verdict is ever gathered row by row. Sums of small integers are exact in floating point
-in any order, which is why results do not depend on how replicates are cut into chunks or on who computes them.
+matrix of totals, and no verdict is ever gathered row by row. Sums of small integers are exact in floating
+point in any order, which is why results do not depend on chunks, schedulers or workers.
 """
 
 from __future__ import annotations
@@ -213,7 +213,7 @@ def replicate(totals: Floats, statistic: Statistic, bootstrap: Bootstrap, stream
     Returns
     -------
     Replicates
-        In memory; ``8 * B * S`` bytes for the draws.
+        In memory; ``8 * B * S`` bytes for the draws. Without any unit, what the statistic is of sums of 0.
 
     Examples
     --------
@@ -222,8 +222,11 @@ def replicate(totals: Floats, statistic: Statistic, bootstrap: Bootstrap, stream
     >>> found.estimate.item(), found.draws.shape
     (0.75, (1000, 1))
     """
-    draws = resample(totals, statistic, bootstrap, stream).compute()
     whole = totals.sum(axis=0, keepdims=True)
+    if len(totals) == 0:
+        nothing = statistic(whole)
+        return Replicates(nothing[0], nothing, nothing[:0])
+    draws = resample(totals, statistic, bootstrap, stream).compute()
     left_out = statistic(whole - totals)
     units = len(totals)
     influence = (units - 1) / units * (left_out.mean(axis=0) - left_out)

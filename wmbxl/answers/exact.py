@@ -1,0 +1,150 @@
+r"""Exact-format scoring: a lower bound on accuracy that no judge and no model takes part in.
+
+A multiple-choice answer is the last option letter that the response states. Any other answer is the content of the
+response's last ``\boxed{}``s, as many as the key has, in order, after a light normalisation of LaTeX. Answers that
+are right in substance but written otherwise count as wrong, so the score is a lower bound.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+CHOICE = "MCQ"
+
+_LETTER = r"\(?(?P<{}>[A-J])\)?"
+# A bare capital is no statement: "A channel", "matrix $B$". It has to be announced, boxed, bold, or alone in its line.
+_STATED = re.compile(
+    "|".join(
+        [
+            r"\b(?:answer|option|choice)\b(?:\s+is)?\s*:?\s*(?:\*\*|\$|\\text\{|\\mathbf\{|\\boxed\{)*\s*"
+            + _LETTER.format("announced")
+            + r"(?![A-Za-z])",
+            r"\\boxed\{\s*(?:\\(?:text|mathrm|mathbf|textbf)\{\s*)?"
+            + _LETTER.format("boxed")
+            + r"\s*[.)]?\s*\}",
+            r"\*\*\s*" + _LETTER.format("bold") + r"\s*[.):]?\s*\*\*",
+            r"^\W*" + _LETTER.format("alone") + r"[\s.)*]*$",
+        ]
+    ),
+    flags=re.MULTILINE | re.IGNORECASE,
+)
+_SPACING = re.compile(r"\\[,;:!> ]|\\q?quad\b|\\left\b|\\right\b|\\displaystyle\b|\s|\$|~")
+_SYNONYMS = (
+    (re.compile(r"\\[dt]frac\b"), r"\\frac"),
+    (re.compile(r"\\(?:le|leq|leqslant)(?![a-z])"), r"\\leq"),
+    (re.compile(r"\\(?:ge|geq|geqslant)(?![a-z])"), r"\\geq"),
+    (re.compile(r"\\(?:mathrm|text|textrm|operatorname)\*?(?=\{)"), r"\\mathrm"),
+    (re.compile(r"\\(?:boldsymbol|bm|mathbf)(?=\{)"), r"\\mathbf"),
+    (re.compile(r"([_^])\{(\w)\}"), r"\1\2"),
+)
+
+
+@dataclass(frozen=True)
+class ExactScore:
+    """How an exact-format comparison went.
+
+    Attributes
+    ----------
+    correct : bool
+        Whether the answers are the key's.
+    stated : tuple of str
+        What the response states, normalised; empty if it states nothing in the expected format.
+    expected : tuple of str
+        What the key states, normalised.
+    """
+
+    correct: bool
+    stated: tuple[str, ...]
+    expected: tuple[str, ...]
+
+
+def score(response: str, answer: str, type: str) -> ExactScore:
+    r"""Compare a response with the key, by its format alone.
+
+    Parameters
+    ----------
+    response : str
+        What the model wrote.
+    answer : str
+        The key: a letter, or one or more ``\boxed{}``s; a key without a box is compared as one box.
+    type : str
+        ``"MCQ"`` for multiple choice; anything else is compared by boxes.
+
+    Returns
+    -------
+    ExactScore
+        Correct only if everything stated equals everything expected.
+
+    Examples
+    --------
+    >>> score("The answer is (C).", "C", "MCQ").correct
+    True
+    >>> score(r"First \boxed{x}, so \boxed{\dfrac{a}{2}}", r"\boxed{\frac{a}{2}}", "fill_blank_25").correct
+    True
+    """
+    if type == CHOICE:
+        expected = (answer.strip().upper(),)
+        last = last_letter(response)
+        stated = () if last is None else (last,)
+    else:
+        expected = tuple(normalise(content) for content in boxed(answer) or [answer])
+        stated = tuple(normalise(content) for content in boxed(response)[-len(expected) :])
+    return ExactScore(stated == expected, stated, expected)
+
+
+def last_letter(response: str) -> str | None:
+    """Find the last option letter that a response states.
+
+    Examples
+    --------
+    >>> last_letter("Option A looks right. A closer look: **B**")
+    'B'
+    >>> last_letter("A channel matrix.") is None
+    True
+    """
+    found = [match for match in _STATED.finditer(response)]
+    return found[-1][found[-1].lastgroup or 0].upper() if found else None
+
+
+def boxed(text: str) -> list[str]:
+    r"""List what the outermost ``\boxed{}``s hold, in order; one that never closes is no answer.
+
+    Examples
+    --------
+    >>> boxed(r"\boxed{a} and \boxed{\frac{b}{c}}")
+    ['a', '\\frac{b}{c}']
+    """
+    contents: list[str] = []
+    position = 0
+    while (start := text.find(r"\boxed{", position)) >= 0:
+        opened = start + len(r"\boxed{")
+        end = _closing_brace(text, opened)
+        if end is None:
+            break
+        contents.append(text[opened:end])
+        position = end
+    return contents
+
+
+def _closing_brace(text: str, start: int) -> int | None:
+    depth = 1
+    for brace in re.finditer(r"(?<!\\)(?:\\\\)*([{}])", text[start:]):
+        depth += 1 if brace[1] == "{" else -1
+        if depth == 0:
+            return start + brace.end(1) - 1
+    return None
+
+
+def normalise(latex: str) -> str:
+    r"""Write an answer without what doesn't change its meaning: spacing, sizes of delimiters, synonyms.
+
+    Examples
+    --------
+    >>> normalise(r"\left( \dfrac{a}{b} \right) .")
+    '(\\frac{a}{b})'
+    """
+    text = _SPACING.sub("", latex)
+    for pattern, replacement in _SYNONYMS:
+        text = pattern.sub(replacement, text)
+    return text.rstrip(".,;")

@@ -1,0 +1,123 @@
+"""What the overlap could do to a score at most, and what the data could show of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy.stats import norm
+from statsmodels.stats.power import NormalIndPower
+
+from wmbxl.stats.compare import full_vs_view
+from wmbxl.stats.resample import Bootstrap
+from wmbxl.stats.verdicts import Verdicts
+from wmbxl.views import View
+
+
+def counterfactuals(verdicts: Verdicts, views: Iterable[View]) -> pd.DataFrame:
+    """Bound the inflation by flagged problems: as if all their answers had been right, and as if all wrong.
+
+    Parameters
+    ----------
+    verdicts : Verdicts
+        The verdicts.
+    views : iterable of View
+        Flagged problems are those outside the view; undecided ones are on neither side.
+
+    Returns
+    -------
+    pandas.DataFrame
+        ``view, model, n_full, n_flagged, acc_view, delta_pp, if_all_right_pp, if_all_wrong_pp``. Inflation is
+        full minus view, in percentage points, over problems with a verdict.
+
+    Examples
+    --------
+    >>> right = np.array([[True], [False], [True]])
+    >>> found = Verdicts(("a", "b", "c"), ("m",), right, np.ones_like(right))
+    >>> table = counterfactuals(found, [View("clean", ("a", "b"), "by hand")])
+    >>> table[["n_flagged", "if_all_right_pp", "if_all_wrong_pp"]].round(2)
+       n_flagged  if_all_right_pp  if_all_wrong_pp
+    0          1            16.67           -16.67
+    """
+    rows = [row for view in views for row in _bounds(verdicts, view)]
+    return pd.DataFrame(rows)
+
+
+def _bounds(verdicts: Verdicts, view: View) -> list[dict[str, Any]]:
+    base = verdicts.take(~verdicts.contains(view.undecided))
+    inside = base.contains(view.ids)
+    n_full, n_view = base.observed.sum(axis=0), base.observed[inside].sum(axis=0)
+    right_full, right_view = base.correct.sum(axis=0), base.correct[inside].sum(axis=0)
+    flagged = n_full - n_view
+    with np.errstate(invalid="ignore"):
+        acc_view = right_view / n_view * 100
+        columns = {
+            "n_full": n_full,
+            "n_flagged": flagged,
+            "acc_view": acc_view,
+            "delta_pp": right_full / n_full * 100 - acc_view,
+            "if_all_right_pp": (right_view + flagged) / n_full * 100 - acc_view,
+            "if_all_wrong_pp": right_view / n_full * 100 - acc_view,
+        }
+    return [
+        {"view": view.name, "model": model} | {name: values[k].item() for name, values in columns.items()}
+        for k, model in enumerate(base.models)
+    ]
+
+
+def power(
+    verdicts: Verdicts,
+    views: Iterable[View],
+    bootstrap: Bootstrap,
+    alpha: float = 0.05,
+    wanted: float = 0.8,
+) -> pd.DataFrame:
+    """Find the smallest inflation that a comparison of full with view could resolve.
+
+    The bootstrap's standard error sets the scale: an effect of so many standard errors is found with the
+    wanted probability by a two-sided test at `alpha` (normal approximation).
+
+    Parameters
+    ----------
+    verdicts, views, bootstrap
+        As for `wmbxl.stats.compare.full_vs_view`.
+    alpha : float
+        Level of the test.
+    wanted : float
+        Probability to find the effect.
+
+    Returns
+    -------
+    pandas.DataFrame
+        ``view, model, n_view, n_flagged, se_pp, smallest_pp`` (the smallest resolvable inflation),
+        ``smallest_on_flagged_pp`` (the same as a difference in accuracy between flagged problems and the
+        view), ``largest_possible_pp`` (the larger bound of `counterfactuals`), ``resolvable`` (whether
+        the bound reaches it), ``end_error_pp`` (Monte-Carlo error of an interval's end with this many
+        replicates) and ``smallest_p`` (the smallest p-value that they can give; 1 - `alpha` confidence
+        needs it below `alpha`).
+    """
+    chosen = list(views)
+    table = full_vs_view(verdicts, chosen, bootstrap).merge(
+        counterfactuals(verdicts, chosen)[
+            ["view", "model", "n_flagged", "if_all_right_pp", "if_all_wrong_pp"]
+        ],
+        on=["view", "model"],
+    )
+    effect = NormalIndPower().solve_power(
+        nobs1=1, ratio=0, alpha=alpha, power=wanted, alternative="two-sided"
+    )
+    tail = (1 - bootstrap.level) / 2
+    error = np.sqrt(tail * (1 - tail) / bootstrap.replicates) / norm.pdf(norm.ppf(tail))
+    smallest = effect * table["se_pp"]
+    share = (table["n_flagged"] / table["n_full"]).replace(0, np.nan)
+    possible = table[["if_all_right_pp", "if_all_wrong_pp"]].abs().max(axis=1)
+    return table[["view", "model", "n_view", "n_flagged", "se_pp"]].assign(
+        smallest_pp=smallest,
+        smallest_on_flagged_pp=smallest / share,
+        largest_possible_pp=possible,
+        resolvable=possible >= smallest,
+        end_error_pp=error * table["se_pp"],
+        smallest_p=2 / (bootstrap.replicates + 1),
+    )
