@@ -1,8 +1,8 @@
 r"""Exact-format scoring: a lower bound on accuracy that no judge and no model takes part in.
 
-A multiple-choice answer is the last option letter that the response states. Any other answer is the content of the
-response's last ``\boxed{}``s, as many as the key has, in order, after a light normalisation of LaTeX. Answers that
-are right in substance but written otherwise count as wrong, so the score is a lower bound.
+A multiple-choice answer is the last option letter that the response states. Any other answer is the content
+of the response's last ``\boxed{}``s, as many as the key has, in order, after a light normalisation of LaTeX.
+Answers that are right in substance but written otherwise count as wrong, so the score is a lower bound.
 """
 
 from __future__ import annotations
@@ -13,22 +13,16 @@ from dataclasses import dataclass
 CHOICE = "MCQ"
 
 _LETTER = r"\(?(?P<{}>[A-J])\)?"
-# A bare capital is no statement: "A channel", "matrix $B$". It has to be announced, boxed, bold, or alone in its line.
-_STATED = re.compile(
-    "|".join(
-        [
-            r"\b(?:answer|option|choice)\b(?:\s+is)?\s*:?\s*(?:\*\*|\$|\\text\{|\\mathbf\{|\\boxed\{)*\s*"
-            + _LETTER.format("announced")
-            + r"(?![A-Za-z])",
-            r"\\boxed\{\s*(?:\\(?:text|mathrm|mathbf|textbf)\{\s*)?"
-            + _LETTER.format("boxed")
-            + r"\s*[.)]?\s*\}",
-            r"\*\*\s*" + _LETTER.format("bold") + r"\s*[.):]?\s*\*\*",
-            r"^\W*" + _LETTER.format("alone") + r"[\s.)*]*$",
-        ]
-    ),
-    flags=re.MULTILINE | re.IGNORECASE,
+# A bare capital states nothing ("A channel", "matrix $B$"): it has to be announced, boxed, bold, or alone.
+_STATEMENTS = (
+    r"\b(?i:answer|option|choice)\b(?i:\s+is)?\s*:?\s*(?:\*\*|\$|\\text\{|\\mathbf\{|\\boxed\{)*\s*"
+    + _LETTER.format("announced")
+    + r"(?![A-Za-z])",
+    r"\\boxed\{\s*(?:\\(?:text|mathrm|mathbf|textbf)\{\s*)?" + _LETTER.format("boxed") + r"\s*[.)]?\s*\}",
+    r"\*\*\s*" + _LETTER.format("bold") + r"\s*[.):]?\s*\*\*",
+    r"^\W*" + _LETTER.format("alone") + r"[\s.)*]*$",
 )
+_STATED = re.compile("|".join(_STATEMENTS), flags=re.MULTILINE)
 _SPACING = re.compile(r"\\[,;:!> ]|\\q?quad\b|\\left\b|\\right\b|\\displaystyle\b|\s|\$|~")
 _SYNONYMS = (
     (re.compile(r"\\[dt]frac\b"), r"\\frac"),
@@ -83,28 +77,27 @@ def score(response: str, answer: str, type: str) -> ExactScore:
     >>> score(r"First \boxed{x}, so \boxed{\dfrac{a}{2}}", r"\boxed{\frac{a}{2}}", "fill_blank_25").correct
     True
     """
+    expected: tuple[str, ...]
     if type == CHOICE:
         expected = (answer.strip().upper(),)
-        last = last_letter(response)
-        stated = () if last is None else (last,)
+        stated = tuple(letters(response)[-1:])
     else:
         expected = tuple(normalise(content) for content in boxed(answer) or [answer])
         stated = tuple(normalise(content) for content in boxed(response)[-len(expected) :])
     return ExactScore(stated == expected, stated, expected)
 
 
-def last_letter(response: str) -> str | None:
-    """Find the last option letter that a response states.
+def letters(response: str) -> list[str]:
+    """List the option letters that a response states, in order.
 
     Examples
     --------
-    >>> last_letter("Option A looks right. A closer look: **B**")
-    'B'
-    >>> last_letter("A channel matrix.") is None
-    True
+    >>> letters("Option A looks right. A closer look: **B**")
+    ['A', 'B']
+    >>> letters("A channel matrix; the answer is a matrix.")
+    []
     """
-    found = [match for match in _STATED.finditer(response)]
-    return found[-1][found[-1].lastgroup or 0].upper() if found else None
+    return [match[match.lastgroup or 0] for match in _STATED.finditer(response)]
 
 
 def boxed(text: str) -> list[str]:
