@@ -31,16 +31,19 @@ from wmbxl.views import (
     write_views,
 )
 
-# Tables that fit a terminal and answer the first questions; the others are in the files.
-_SHOWN = (
-    "full_vs_view",
-    "counterfactual",
-    "sensitivity",
-    "groups",
-    "buckets",
-    "rank_correlation",
-    "exact_format",
-)
+# Tables and columns that fit a terminal and answer the first questions; everything is in the files.
+# An empty tuple shows all columns.
+_SHOWN: dict[str, tuple[str, ...]] = {
+    "views": (),
+    "flag_rates": (),
+    "full_vs_view": (),
+    "counterfactual": ("view", "model", "n_flagged", "delta_pp", "if_all_right_pp", "if_all_wrong_pp"),
+    "sensitivity": ("n", "problems", "S0", "S0_pct", "flip_pct", "pre_flagged_pct", "post_flagged_pct"),
+    "groups": (),
+    "buckets": (),
+    "rank_correlation": (),
+    "exact_format": ("view", "model", "judge_acc_full", "judge_delta_pp", "exact_acc_full", "exact_delta_pp"),
+}
 
 
 def _named(context: click.Context, parameter: click.Parameter, values: Sequence[str]) -> dict[str, str]:
@@ -56,14 +59,15 @@ def _named(context: click.Context, parameter: click.Parameter, values: Sequence[
 _SHARED = [
     click.option("--audit", metavar="DIR", help="Folder that `wmbxl audit` wrote."),
     click.option("--benchmark", metavar="FILE", help="Benchmark records (.jsonl, .csv, .parquet)."),
-    click.option("--id-field", default="problem_id", show_default=True, help="The benchmark's field with the id."),
-    click.option("--view", "lists", multiple=True, metavar="NAME=IDS", callback=_named, help="A view from an id list."),
+    click.option("--id-field", default="problem_id", show_default=True, help="Benchmark field with the id."),
+    click.option("--view", "lists", multiple=True, metavar="NAME=IDS", callback=_named,
+                 help="A view from an id list."),
     click.option("--undecided", type=click.Choice(["refuse", "exclude"]), default="refuse", show_default=True,
                  help="What to do with problems that an incomplete audit could not decide."),
-    click.option("--snapshot", metavar="DATE", help="Last day of the corpus, to tell earlier sources from later ones."),
-    click.option("--date-field", default="arxiv_id", show_default=True, help="Field with a date or an arXiv id."),
-    click.option("--format", "formats", multiple=True, type=click.Choice(FORMATS), default=["csv"], show_default=True,
-                 help="Format of the tables; may be given more than once."),
+    click.option("--snapshot", metavar="DATE", help="Last day of the corpus."),
+    click.option("--date-field", default="arxiv_id", show_default=True, help="Date or arXiv id."),
+    click.option("--format", "formats", multiple=True, type=click.Choice(FORMATS), default=["csv"],
+                 show_default=True, help="Format of the tables; may be given more than once."),
     click.option("--out", required=True, metavar="DIR", help="Folder to write into."),
 ]  # fmt: skip
 
@@ -77,7 +81,7 @@ def _shared(command: Callable[..., None]) -> Callable[..., None]:
 @click.command("views")
 @_shared
 @click.option("--within", multiple=True, metavar="NAME", help="Also cut every audit view down to this view.")
-@click.option("--licence", "licences", multiple=True, metavar="NAME=LICENCE[,…]", callback=_named,
+@click.option("--licence", multiple=True, metavar="NAME=LICENCE[,…]", callback=_named,
               help="A view of the records with these licences.")  # fmt: skip
 @click.option("--licence-field", default="record_license", show_default=True)
 @click.option(
@@ -91,8 +95,8 @@ def _shared(command: Callable[..., None]) -> Callable[..., None]:
 def views_command(**given: Any) -> None:
     """Cut views from an audit, id lists and benchmark records.
 
-    Each view is written as an id list and, with --benchmark, as JSON lines; manifest.json gives its rule, parents,
-    counts and checksums.
+    Each view is written as an id list and, with --benchmark, as JSON lines; manifest.json gives its rule,
+    parents, counts and checksums.
     """
     records = read_records(given["benchmark"], "--benchmark") if given["benchmark"] else []
     frame = _benchmark_frame(records, given["id_field"])
@@ -110,7 +114,7 @@ def views_command(**given: Any) -> None:
         tables["flag_rates"] = _flag_rates(
             metadata, snapshot_views(frame, given["snapshot"], given["date_field"])
         )
-    _publish(tables, list(tables), given)
+    _publish(tables, given)
 
 
 def _benchmark_frame(records: Sequence[Record], id_field: str) -> pd.DataFrame:
@@ -123,14 +127,23 @@ def _benchmark_frame(records: Sequence[Record], id_field: str) -> pd.DataFrame:
     return frame
 
 
+def _require_records(frame: pd.DataFrame, given: dict[str, Any], options: Sequence[str]) -> None:
+    for option in options:
+        if given[option] and frame.empty:
+            raise UsageError(
+                f"--{option.replace('_', '-')} looks at the benchmark's records. Add --benchmark FILE."
+            )
+
+
 def _listed(given: dict[str, Any]) -> list[View]:
     return [listed_view(name, read_ids(path, "--view"), path) for name, path in given["lists"].items()]
 
 
 def _record_views(frame: pd.DataFrame, given: dict[str, Any]) -> list[View]:
+    _require_records(frame, given, ("licence", "snapshot", "paper_disjoint", "paper_split"))
     views = [
         licence_view(name, frame, licences.split(","), given["licence_field"])
-        for name, licences in given["licences"].items()
+        for name, licences in given["licence"].items()
     ]
     if given["snapshot"]:
         dated = snapshot_views(frame, given["snapshot"], given["date_field"])
@@ -209,6 +222,7 @@ def bootstrap_command(**given: Any) -> None:
     frame = _benchmark_frame(records, given["id_field"])
     table = pd.DataFrame(read_records(given["verdicts"], "--verdicts"), dtype=object)
     source = _verdict_file(table, frame, given)
+    _require_records(frame, given, ("snapshot", "response_field"))
     dated = snapshot_views(frame, given["snapshot"], given["date_field"]) if given["snapshot"] else None
     study = Study(
         verdicts=source.verdicts,
@@ -219,10 +233,10 @@ def bootstrap_command(**given: Any) -> None:
         undecided=given["undecided"],
         snapshot=dated,
         group_by=given["group_by"],
-        exact=_exact_verdicts(table, frame, given["response_field"]) if given["response_field"] else None,
+        exact=_exact_verdicts(table, frame, given),
     )
     analysis = analyse(study, bootstrap)
-    _publish(analysis.tables, _SHOWN, given, [*source.remarks(), *analysis.remarks])
+    _publish(analysis.tables, given, [*source.remarks(), *analysis.remarks])
 
 
 def _verdict_file(table: pd.DataFrame, frame: pd.DataFrame, given: dict[str, Any]) -> VerdictFile:
@@ -236,39 +250,47 @@ def _verdict_file(table: pd.DataFrame, frame: pd.DataFrame, given: dict[str, Any
     return replace(source, verdicts=verdicts)
 
 
-def _exact_verdicts(table: pd.DataFrame, frame: pd.DataFrame, response_field: str) -> Verdicts:
-    scored = score_responses(table.astype({"problem_id": str}), frame, response_field)
-    return verdicts_from_frame(scored, where="responses").verdicts
+def _exact_verdicts(table: pd.DataFrame, frame: pd.DataFrame, given: dict[str, Any]) -> Verdicts | None:
+    if not given["response_field"]:
+        return None
+    scored = score_responses(table.astype({"problem_id": str}), frame, given["response_field"])
+    return _verdict_file(scored, frame, given).verdicts
 
 
-def _publish(
-    tables: dict[str, pd.DataFrame], shown: Sequence[str], given: dict[str, Any], remarks: Sequence[str] = ()
-) -> None:
+def _publish(tables: dict[str, pd.DataFrame], given: dict[str, Any], remarks: Sequence[str] = ()) -> None:
     write_files(given["out"], table_files(tables, given["formats"]))
     console = Console()
-    for name in shown:
-        if name in tables:
-            console.print(_rich_table(name, tables[name]))
-    for line in [*remarks, *_grouped_notes(tables.get("notes"))]:
+    for name in [name for name in _SHOWN if name in tables]:
+        console.print(_rich_table(name, tables[name]))
+    for line in [*remarks, *_grouped_notes(tables)]:
         console.print(f"- {line}", markup=False, highlight=False)
     console.print(f"Wrote {', '.join(tables)} to {given['out']}", markup=False, highlight=False)
 
 
 def _rich_table(name: str, frame: pd.DataFrame) -> Table:
+    shown = frame[[column for column in _SHOWN[name] or frame.columns if column in frame.columns]]
+    lows = [column for column in shown.columns if column.startswith("ci_low")]
+    for low in lows:
+        high = low.replace("ci_low", "ci_high")
+        ends = [(show(a), show(b)) for a, b in zip(shown[low], shown[high], strict=True)]
+        shown = shown.assign(**{low: [f"{a} to {b}" if a else "" for a, b in ends]}).drop(columns=high)
     table = Table(title=name, title_justify="left")
-    for column in frame.columns:
-        numeric = pd.api.types.is_numeric_dtype(frame[column])
-        table.add_column(escape(str(column)), justify="right" if numeric else "left", overflow="fold")
-    for row in frame.itertuples(index=False):
+    for column in shown.columns:
+        right = column in lows or pd.api.types.is_numeric_dtype(shown[column])
+        header = "interval" if column in lows else str(column).replace("_", " ")
+        table.add_column(header, justify="right" if right else "left", overflow="fold")
+    for row in shown.itertuples(index=False):
         table.add_row(*(escape(show(value)) for value in row))
     return table
 
 
-def _grouped_notes(notes: pd.DataFrame | None) -> list[str]:
-    if notes is None:
+def _grouped_notes(tables: dict[str, pd.DataFrame]) -> list[str]:
+    if "notes" not in tables:
         return []
-    grouped = notes.groupby(["table", "note"], sort=False)["row"]
-    return [
-        f"{table} ({rows.iloc[0]}{f' and {len(rows) - 1} more' if len(rows) > 1 else ''}): {note}"
-        for (table, note), rows in grouped
+    shown = tables["notes"]["table"] == "full_vs_view"
+    lines = [
+        f"{rows.iloc[0]}{f' and {len(rows) - 1} more' if len(rows) > 1 else ''}: {note}"
+        for note, rows in tables["notes"][shown].groupby("note", sort=False)["row"]
     ]
+    others = int((~shown).sum())
+    return [*lines, f"{others} note(s) on the other tables are in the table 'notes'."] if others else lines

@@ -10,7 +10,6 @@ import pandas as pd
 from scipy.stats import norm
 from statsmodels.stats.power import NormalIndPower
 
-from wmbxl.stats.compare import full_vs_view
 from wmbxl.stats.resample import Bootstrap
 from wmbxl.stats.verdicts import Verdicts
 from wmbxl.views import View
@@ -68,8 +67,8 @@ def _bounds(verdicts: Verdicts, view: View) -> list[dict[str, Any]]:
 
 
 def power(
-    verdicts: Verdicts,
-    views: Iterable[View],
+    compared: pd.DataFrame,
+    bounds: pd.DataFrame,
     bootstrap: Bootstrap,
     alpha: float = 0.05,
     wanted: float = 0.8,
@@ -81,8 +80,12 @@ def power(
 
     Parameters
     ----------
-    verdicts, views, bootstrap
-        As for `wmbxl.stats.compare.full_vs_view`.
+    compared : pandas.DataFrame
+        What `wmbxl.stats.compare.full_vs_view` gave.
+    bounds : pandas.DataFrame
+        What `counterfactuals` gave for the same views.
+    bootstrap : Bootstrap
+        The protocol of `compared`.
     alpha : float
         Level of the test.
     wanted : float
@@ -91,31 +94,25 @@ def power(
     Returns
     -------
     pandas.DataFrame
-        ``view, model, n_view, n_flagged, se_pp, smallest_pp`` (the smallest resolvable inflation),
-        ``smallest_on_flagged_pp`` (the same as a difference in accuracy between flagged problems and the
-        view), ``largest_possible_pp`` (the larger bound of `counterfactuals`), ``resolvable`` (whether
-        the bound reaches it), ``end_error_pp`` (Monte-Carlo error of an interval's end with this many
-        replicates) and ``smallest_p`` (the smallest p-value that they can give; 1 - `alpha` confidence
-        needs it below `alpha`).
+        ``view, model, n_view, n_flagged, se_pp``, then
+
+        * ``smallest_pp``: the smallest resolvable inflation, and ``smallest_on_flagged_pp``, the same as a
+          difference in accuracy between flagged problems and the view;
+        * ``largest_possible_pp``: the larger bound of `counterfactuals`; ``resolvable``: whether it suffices;
+        * ``end_error_pp``: Monte-Carlo standard error of an interval's end with this many replicates;
+        * ``smallest_p``: the smallest p-value that they can give. A test at `alpha` needs it to be lower.
     """
-    chosen = list(views)
-    table = full_vs_view(verdicts, chosen, bootstrap).merge(
-        counterfactuals(verdicts, chosen)[
-            ["view", "model", "n_flagged", "if_all_right_pp", "if_all_wrong_pp"]
-        ],
-        on=["view", "model"],
+    table = compared[["view", "model", "n_full", "n_view", "se_pp"]].merge(
+        bounds[["view", "model", "n_flagged", "if_all_right_pp", "if_all_wrong_pp"]], on=["view", "model"]
     )
-    effect = NormalIndPower().solve_power(
-        nobs1=1, ratio=0, alpha=alpha, power=wanted, alternative="two-sided"
-    )
+    effect = NormalIndPower().solve_power(nobs1=1, ratio=0, alpha=alpha, power=wanted)
     tail = (1 - bootstrap.level) / 2
     error = np.sqrt(tail * (1 - tail) / bootstrap.replicates) / norm.pdf(norm.ppf(tail))
     smallest = effect * table["se_pp"]
-    share = (table["n_flagged"] / table["n_full"]).replace(0, np.nan)
     possible = table[["if_all_right_pp", "if_all_wrong_pp"]].abs().max(axis=1)
     return table[["view", "model", "n_view", "n_flagged", "se_pp"]].assign(
         smallest_pp=smallest,
-        smallest_on_flagged_pp=smallest / share,
+        smallest_on_flagged_pp=smallest * table["n_full"] / table["n_flagged"].replace(0, np.nan),
         largest_possible_pp=possible,
         resolvable=possible >= smallest,
         end_error_pp=error * table["se_pp"],

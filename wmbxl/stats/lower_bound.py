@@ -2,16 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import pandas as pd
 
 from wmbxl.answers.exact import score
 from wmbxl.errors import FieldNotFound, UsageError
-from wmbxl.stats.compare import full_vs_view
-from wmbxl.stats.resample import Bootstrap
-from wmbxl.stats.verdicts import Verdicts
-from wmbxl.views import View
 
 
 def score_responses(
@@ -73,37 +67,24 @@ def score_responses(
     return table
 
 
-def exact_format(
-    judged: Verdicts, exact: Verdicts, views: Sequence[View], bootstrap: Bootstrap
-) -> pd.DataFrame:
+def exact_format(judged: pd.DataFrame, exact: pd.DataFrame) -> pd.DataFrame:
     """Put deltas by judge and by exact format side by side.
 
     Parameters
     ----------
-    judged, exact : Verdicts
-        The same responses, judged and scored by format.
-    views : sequence of View
-        The views.
-    bootstrap : Bootstrap
-        The protocol.
+    judged, exact : pandas.DataFrame
+        What `wmbxl.stats.compare.full_vs_view` gave for judged verdicts, and for those of `score_responses`.
 
     Returns
     -------
     pandas.DataFrame
-        ``view, model, n_full, n_view``, and for ``judge_`` and ``exact_``: ``full_pct, view_pct, delta_pp,
+        ``view, model``, and after ``judge_`` and ``exact_``: ``n_full, acc_full, n_view, acc_view, delta_pp,
         ci_low_pp, ci_high_pp``.
     """
-    names = {"acc_full": "full_pct", "acc_view": "view_pct"} | {
-        name: name for name in ("delta_pp", "ci_low_pp", "ci_high_pp")
-    }
     keys = ["view", "model"]
-    tables = []
-    for prefix, verdicts in (("judge", judged), ("exact", exact)):
-        table = full_vs_view(verdicts, views, bootstrap)
-        renamed = {old: f"{prefix}_{new}" for old, new in names.items()}
-        counts = ["n_full", "n_view"] if prefix == "exact" else []
-        tables.append(table[[*keys, *counts, *names]].rename(columns=renamed))
-    merged = tables[1].merge(tables[0], on=keys)
-    judged_columns = [name for name in merged.columns if name.startswith("judge_")]
-    exact_columns = [name for name in merged.columns if name.startswith("exact_")]
-    return merged[[*keys, "n_full", "n_view", *judged_columns, *exact_columns]]
+    columns = ["n_full", "acc_full", "n_view", "acc_view", "delta_pp", "ci_low_pp", "ci_high_pp"]
+    by_judge, by_format = (
+        table.set_index(keys)[columns].add_prefix(prefix)
+        for table, prefix in ((judged, "judge_"), (exact, "exact_"))
+    )
+    return by_judge.join(by_format).reset_index()

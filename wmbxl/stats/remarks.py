@@ -59,7 +59,7 @@ def about_replicates(interval: Interval, replicates: int) -> list[str]:
     lines = []
     if 0 < interval.undefined < replicates:
         lines.append(
-            f"{interval.undefined} of {replicates} resamples drew no verdict of one side and were left out"
+            f"{interval.undefined} of {replicates} resamples drew no verdict to count and were left out"
         )
     if math.isnan(interval.low) and not math.isnan(interval.standard_error):
         lines.append("this kind of interval does not exist here; use the percentile interval")

@@ -93,8 +93,8 @@ def analyse(study: Study, bootstrap: Bootstrap) -> Analysis:
     Analysis
         Tables ``full_vs_view, tests, accuracy, pairs, view_vs_rest, counterfactual, power, verdicts``; with
         groups ``groups, group_deltas``; with an audit ``sensitivity, deltas_by_n, buckets,
-        rank_correlation``; with responses ``exact_format``; and ``notes``, which says what a reader has to know
-        about rows of the others.
+        rank_correlation``; with responses ``exact_format``; and ``notes``, which says what a reader has to
+        know about rows of the others.
 
     Raises
     ------
@@ -105,20 +105,22 @@ def analyse(study: Study, bootstrap: Bootstrap) -> Analysis:
     verdicts = study.verdicts
     views = [*_audit_views(study), *study.views]
     compared = full_vs_view(verdicts, views, bootstrap)
+    bounds = counterfactuals(verdicts, views)
     tables = {
         "full_vs_view": compared[[*_FULL_VS_VIEW, "note"]],
         "tests": compared[_TESTS],
         "accuracy": accuracy(verdicts, [everything(verdicts), *views], bootstrap),
         "pairs": pairs(verdicts, views, bootstrap),
         "view_vs_rest": view_vs_rest(verdicts, views, bootstrap),
-        "counterfactual": counterfactuals(verdicts, views),
-        "power": power(verdicts, views, bootstrap),
+        "counterfactual": bounds,
+        "power": power(compared, bounds, bootstrap),
         "verdicts": verdicts.counts(),
     }
     tables |= _group_tables(verdicts, study.group_by, views, bootstrap)
     tables |= _audit_tables(study, bootstrap)
     if study.exact is not None:
-        tables["exact_format"] = exact_format(verdicts, study.exact, views, bootstrap)
+        exact = study.exact.take(study.exact.contains(verdicts.ids))
+        tables["exact_format"] = exact_format(compared, full_vs_view(exact, views, bootstrap))
     if len(verdicts.models) == 1:
         remarks.append("There is one model, so there are no pairs to compare.")
     notes = _notes(tables)
@@ -139,14 +141,10 @@ def _matched(study: Study) -> tuple[Study, list[str]]:
         if not audited.all():
             lost = [name for name, known in zip(verdicts.ids, audited, strict=True) if not known]
             remarks.append(
-                f"{len(lost)} problem(s) with verdicts are not in the audit, such as {lost[0]!r}; left out."
+                f"{len(lost)} problem(s) with verdicts are not in the audit, such as {lost[0]!r}. They are "
+                "in no comparison, since nobody can say on which side they belong."
             )
-        exact = (
-            None
-            if study.exact is None
-            else study.exact.take(study.exact.contains(study.metadata["problem_id"]))
-        )
-        study = replace(study, verdicts=verdicts.take(audited), exact=exact)
+        study = replace(study, verdicts=verdicts.take(audited))
     for view in study.views:
         present = int(study.verdicts.contains(view.ids).sum())
         if present < len(view):
