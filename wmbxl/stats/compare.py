@@ -238,7 +238,6 @@ def _contrast(
     about_view = remarks.about_sizes(int(inside.sum()), int((~inside).sum()))
     rows = []
     for k, model in enumerate(base.models):
-        observed, correct = int(base.observed[:, k].sum()), int(base.correct[:, k].sum())
         row: dict[str, Any] = {"view": view.name, "model": model}
         for side in sides:
             row[f"n_{side.name}"] = int(base.observed[side.inside, k].sum())
@@ -246,13 +245,19 @@ def _contrast(
         row |= difference_cells(found[k])
         row["note"] = sentence(
             about_view,
-            remarks.about_extremes(correct, observed),
-            remarks.about_missing(len(base) - observed, len(base)),
+            _about_answers(base, inside, k, " in the view"),
+            _about_answers(base, ~inside, k, " outside the view"),
+            remarks.about_missing(int((~base.observed[:, k]).sum()), len(base)),
             remarks.about_undecided(len(view.undecided)),
             remarks.about_replicates(found[k], bootstrap.replicates),
         )
         rows.append(row)
     return with_adjusted(pd.DataFrame(rows))
+
+
+def _about_answers(base: Verdicts, inside: Mask, model: int, where: str) -> list[str]:
+    correct, observed = base.correct[inside, model].sum(), base.observed[inside, model].sum()
+    return remarks.about_answers(int(correct), int(observed), where)
 
 
 def difference_cells(found: Interval) -> dict[str, float]:

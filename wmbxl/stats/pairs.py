@@ -82,7 +82,7 @@ def _pair_table(verdicts: Verdicts, view: View, bootstrap: Bootstrap) -> pd.Data
                 **difference_cells(found),
                 "note": sentence(
                     remarks.about_missing(len(part) - len(common), len(part)),
-                    remarks.about_small(len(common)),
+                    remarks.about_common(len(common)),
                     remarks.about_replicates(found, bootstrap.replicates),
                 ),
             }

@@ -8,9 +8,11 @@ from statsmodels.stats.proportion import proportion_confint
 
 from wmbxl.stats.intervals import Interval
 
-# With fewer problems, or fewer right or wrong answers, intervals cover less than they say;
+# With fewer problems, or with fewer right or wrong answers, intervals cover less than they say;
 # benchmarks/coverage.py measures it.
-FEW = 10
+FEW_PROBLEMS = 10
+FEW_ANSWERS = 5
+_WEAK = "the interval covers less than it says"
 
 
 def about_sizes(n_inside: int, n_outside: int) -> list[str]:
@@ -19,39 +21,37 @@ def about_sizes(n_inside: int, n_outside: int) -> list[str]:
         return ["no problem with a verdict is in this view, so there is nothing to compare"]
     if n_outside == 0:
         return ["every problem with a verdict is in this view, so there is nothing outside to compare"]
-    lines = about_small(n_inside)
-    if n_outside < FEW:
-        lines.append(
-            f"only {n_outside} problem(s) lie outside the view: the interval covers less than it says"
-        )
-    return lines
+    sides = (("in", n_inside), ("outside", n_outside))
+    return [f"only {n} problem(s) {where} the view: {_WEAK}" for where, n in sides if n < FEW_PROBLEMS]
 
 
-def about_small(n: int) -> list[str]:
-    """Say that a set has too few problems to resample, or none."""
-    if n == 0:
-        return ["no problem with a verdict is here"]
-    return [f"only {n} problem(s) are here: the interval covers less than it says"] if n < FEW else []
-
-
-def about_extremes(correct: int, n: int) -> list[str]:
+def about_answers(correct: int, n: int, where: str = "") -> list[str]:
     """Say that nearly all answers are right, or nearly all wrong, so that resamples hardly differ."""
     if n == 0:
-        return ["no verdict is here"]
-    side, count = ("wrong", n - correct) if 2 * correct >= n else ("right", correct)
-    if count >= FEW:
         return []
-    amount = f"no verdict is {side}" if count == 0 else f"only {count} verdict(s) are {side}"
-    return [f"{amount}: resamples hardly differ and the interval covers less than it says"]
+    side, count = ("wrong", n - correct) if 2 * correct >= n else ("right", correct)
+    if count >= FEW_ANSWERS:
+        return []
+    amount = "none" if count == 0 else f"only {count}"
+    return [f"{amount} of {n} verdicts{where} {'are' if count > 1 else 'is'} {side}: {_WEAK}"]
 
 
 def about_accuracy(correct: int, n: int, level: float) -> list[str]:
     """Give the exact interval where resamples hardly differ."""
-    lines = about_extremes(correct, n)
-    if n and lines:
+    if n == 0:
+        return ["no verdict is here, so there is no accuracy"]
+    lines = about_answers(correct, n)
+    if lines:
         low, high = proportion_confint(correct, n, alpha=1 - level, method="beta")
         lines.append(f"the exact (Clopper-Pearson) interval is {100 * low:.2f} to {100 * high:.2f} %")
     return lines
+
+
+def about_common(n: int) -> list[str]:
+    """Say that two models share few problems, or none."""
+    if n == 0:
+        return ["the two models have no problem in common here"]
+    return [f"only {n} problem(s) in common: {_WEAK}"] if n < FEW_PROBLEMS else []
 
 
 def about_replicates(interval: Interval, replicates: int) -> list[str]:
