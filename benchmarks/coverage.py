@@ -4,9 +4,9 @@
 
 Problems in the view are answered with one known probability and flagged ones with another, so the true accuracy
 and the true difference follow. Each line is one such population. Each simulation draws verdicts, asks for the
-interval, and looks whether it holds the truth. Where full is compared with a view, which problems are flagged is
-drawn too, with the share given; elsewhere the sizes are fixed. The last columns say in how many simulations wmbxl
-warns beside the interval, and how often the interval holds the truth when it does not.
+interval, and looks whether it holds the truth. Where full is compared with a view, which problems are flagged
+is drawn too, with the share given; elsewhere the sizes are fixed. The last columns say in how many simulations
+a warning stands beside the interval, and how often the interval holds the truth where none does.
 """
 
 from __future__ import annotations
@@ -127,14 +127,13 @@ def cover(population: Population, batches: int, size: int) -> dict[str, object]:
             # Rounding must not decide whether an end that equals the truth holds it.
             held[method] += [end.low - 1e-9 <= truth <= end.high + 1e-9 for end in ends]
     silent = ~np.array(flags)
+    unwarned = np.array(held["percentile"])[silent]
     shares = {f"{method}_pct": 100 * float(np.mean(held[method])) for method in METHODS}
     return {
         **asdict(population),
         **shares,
         "warned_pct": 100 * float(np.mean(flags)),
-        "unwarned_percentile_pct": 100 * float(np.mean(np.array(held["percentile"])[silent]))
-        if silent.any()
-        else None,
+        "unwarned_percentile_pct": 100 * float(unwarned.mean()) if len(unwarned) else None,
     }
 
 
@@ -152,10 +151,11 @@ def main() -> None:
         row = cover(population, batches, size)
         rows.append(row)
         unwarned = row["unwarned_percentile_pct"]
+        rest = "-" if unwarned is None else f"{unwarned:.1f}"
         print(
             f"{population.statistic:12} {population.n_full:5} {population.n_view:5} {population.in_view:8.2f}"
             f"{population.flagged:11.2f}   {row['percentile_pct']:10.1f} {row['basic_pct']:6.1f} "
-            f"{row['bca_pct']:6.1f}   {row['warned_pct']:6.1f}  {'-' if unwarned is None else f'{unwarned:.1f}':>8}",
+            f"{row['bca_pct']:6.1f}   {row['warned_pct']:6.1f}  {rest:>8}",
             flush=True,
         )
     found = {"simulations": batches * WIDTH, "replicates": size, "level_pct": 95, "populations": rows}

@@ -57,7 +57,7 @@ def about_common(n: int) -> list[str]:
 def about_replicates(interval: Interval, replicates: int) -> list[str]:
     """Say how many replicates were of no use, and that an interval of some kind doesn't exist."""
     lines = []
-    if 0 < interval.undefined < replicates:
+    if interval.undefined and not math.isnan(interval.estimate):
         lines.append(
             f"{interval.undefined} of {replicates} resamples drew no verdict to count and were left out"
         )
