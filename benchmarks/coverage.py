@@ -2,11 +2,11 @@
 
     python benchmarks/coverage.py [--quick] [--json FILE]
 
-Problems in the view are answered with one known probability and flagged ones with another, so the true accuracy
-and the true difference follow. Each line is one such population. Each simulation draws verdicts, asks for the
-interval, and looks whether it holds the truth. Where full is compared with a view, which problems are flagged
-is drawn too, with the share given; elsewhere the sizes are fixed. The last columns say in how many simulations
-a warning stands beside the interval, and how often the interval holds the truth where none does.
+Problems in the view are answered with one known probability and flagged ones with another, so the true
+accuracy and the true difference follow. Each line is one such population. Each simulation draws verdicts,
+asks for the interval, and looks whether it holds the truth. Where full is compared with a view, which problems
+are flagged is drawn too, with the share given; elsewhere the sizes are fixed. The last columns say in how many
+simulations a warning stands beside the interval, and how often the interval holds the truth where none does.
 """
 
 from __future__ import annotations
@@ -144,9 +144,7 @@ def main() -> None:
     options = parser.parse_args()
     batches, size = (1, 200) if options.quick else (20, 2_000)
     rows = []
-    print(
-        "statistic     full  view  p(view) p(flagged)   percentile  basic    bca   warned  unwarned percentile"
-    )
+    print("statistic     full  view  p(view) p(flagged)   percentile  basic    bca   warned  unwarned")
     for population in POPULATIONS:
         row = cover(population, batches, size)
         rows.append(row)

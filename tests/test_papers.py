@@ -7,7 +7,6 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
 from wmbxl.errors import FieldNotFound, UsageError
 from wmbxl.papers import paper_disjoint_slice, paper_disjoint_split
 
@@ -79,12 +78,12 @@ def test_the_slice_and_its_errors():
         {"problem_id": list("abcd"), "paper_id": [1, 1, 2, 3], "split": ["train", "test", "test", "train"]}
     )
     assert paper_disjoint_slice(records).ids == ("c",)
-    with pytest.raises(UsageError, match="no record has split = 'dev'; found train, test.*--split-field"):
+    with pytest.raises(UsageError, match=r"no record has split = 'dev'; found train, test.*--split-field"):
         paper_disjoint_slice(records, train="dev")
     with pytest.raises(FieldNotFound, match="--paper-field"):
         paper_disjoint_slice(records, paper_field="paper")
     records.loc[2, "paper_id"] = None
-    with pytest.raises(UsageError, match="1 record.* have no paper_id, such as 'c'"):
+    with pytest.raises(UsageError, match=r"1 record.* have no paper_id, such as 'c'"):
         paper_disjoint_slice(records)
 
 

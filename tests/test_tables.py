@@ -6,7 +6,6 @@ import json
 
 import pandas as pd
 import pytest
-
 from wmbxl.errors import NothingMatches, UsageError
 from wmbxl.tables import encode_table, read_ids, read_records, show, table_files, write_files
 
@@ -60,7 +59,7 @@ def test_id_lists_as_text_and_their_errors(tmp_path):
     text.write_text("b\r\na\n\n")
     assert read_ids(str(text), "--view") == ("b", "a")
     text.write_text("b\na\nb\n")
-    with pytest.raises(UsageError, match="1 id.* listed more than once, such as 'b'"):
+    with pytest.raises(UsageError, match=r"1 id.* listed more than once, such as 'b'"):
         read_ids(str(text), "--view")
     (tmp_path / "ids.json").write_text('{"train": [], "test": []}')
     with pytest.raises(UsageError, match="expected a JSON list of problem ids"):

@@ -5,7 +5,6 @@ import json
 
 import pandas as pd
 import pytest
-
 from wmbxl.errors import FieldNotFound, NothingMatches, UsageError
 from wmbxl.views import (
     View,
@@ -30,7 +29,8 @@ ROWS = [
 def metadata(rows=ROWS, ns=(8, 13), channels=("text",)):
     return pd.DataFrame(
         [
-            {"problem_id": name, "channel": channel, "n": n, "n_grams_total": 5 * auditable, "n_grams_unique": 5 * auditable,
+            {"problem_id": name, "channel": channel, "n": n,
+             "n_grams_total": 5 * auditable, "n_grams_unique": 5 * auditable,
              "hits_total": documents, "docs_total": documents, "unique_ngrams_total": int(documents > 0),
              "auditable": auditable, "in_S0": s0, "in_S1": s1}
             for channel in channels for n in ns for name, documents, auditable, s0, s1 in rows
@@ -54,19 +54,19 @@ def test_several_channels_need_a_choice():
     table = metadata(channels=("text", "answer"))
     assert audit_view(table, "S0", 13, "answer").name == "S0-n13-answer"
     assert len(audit_views(table)) == 16
-    with pytest.raises(UsageError, match="several channels .answer, text.. Name one with --channel"):
+    with pytest.raises(UsageError, match=r"several channels .answer, text.. Name one with --channel"):
         audit_view(table, "S0", 13)
 
 
 def test_an_n_that_was_not_audited():
-    with pytest.raises(UsageError, match="no n = 10 .* It holds n = 8, 13 for text"):
+    with pytest.raises(UsageError, match=r"no n = 10 .* It holds n = 8, 13 for text"):
         audit_view(metadata(), "S0", 10)
 
 
 def test_undecided_problems_stop_the_cut_or_are_set_aside():
     table = metadata([*ROWS, ("e", 0, True, None, None), ("f", 2, True, False, None)])
     with pytest.raises(
-        UsageError, match="1 of 6 problems are undecided for S0 .* such as 'e'.*--undecided exclude"
+        UsageError, match=r"1 of 6 problems are undecided for S0 .* such as 'e'.*--undecided exclude"
     ):
         audit_view(table, "S0", 13)
     s0 = audit_view(table, "S0", 13, undecided="exclude")
@@ -84,10 +84,10 @@ def test_an_audit_folder_reads_as_written(tmp_path, rows):
 
 
 def test_unusable_audit_folders(tmp_path):
-    with pytest.raises(NothingMatches, match="no metadata.parquet in this folder. Give --audit"):
+    with pytest.raises(NothingMatches, match=r"no metadata.parquet in this folder. Give --audit"):
         read_metadata(str(tmp_path))
     metadata().drop(columns="in_S1").to_parquet(tmp_path / "metadata.parquet")
-    with pytest.raises(UsageError, match="expected the column.* in_S1; found problem_id"):
+    with pytest.raises(UsageError, match=r"expected the column.* in_S1; found problem_id"):
         read_metadata(str(tmp_path))
     (tmp_path / "audit.json").write_text(json.dumps({"status": "running"}))
     with pytest.raises(UsageError, match="still running"):
@@ -98,7 +98,7 @@ def test_licences_are_compared_exactly():
     records = pd.DataFrame({"problem_id": ["a", "b"], "record_license": ["CC-BY-4.0", "CC-BY-SA-4.0"]})
     assert licence_view("by", records, ["CC-BY-4.0"]).ids == ("a",)
     with pytest.raises(
-        UsageError, match="no record has the licence 'cc-by-4.0'. Found .* CC-BY-4.0, CC-BY-SA-4.0"
+        UsageError, match=r"no record has the licence 'cc-by-4.0'. Found .* CC-BY-4.0, CC-BY-SA-4.0"
     ):
         licence_view("by", records, ["cc-by-4.0"])
     with pytest.raises(FieldNotFound, match=r"Did you mean 'record_license'\?.*--licence-field"):
@@ -110,7 +110,8 @@ def test_licences_are_compared_exactly():
     [
         ("2023-03-07", "before"), ("2023-03-08", "after"), ("2023-03", "undecided"), ("2023-02", "before"),
         ("2022", "before"), ("2023", "undecided"), ("2303.01234", "undecided"), ("2302.01234v2", "before"),
-        ("2304.01234", "after"), ("hep-th/9901001", "before"), ("cs.IT/0703123", "before"), (None, "undecided"),
+        ("2304.01234", "after"), ("hep-th/9901001", "before"), ("cs.IT/0703123", "before"),
+        (None, "undecided"),
     ],
 )  # fmt: skip
 def test_dates_before_and_after_a_snapshot(value, side):
@@ -123,7 +124,7 @@ def test_dates_before_and_after_a_snapshot(value, side):
 
 def test_a_date_that_is_none():
     records = pd.DataFrame({"problem_id": ["a"], "date": ["spring"]})
-    with pytest.raises(UsageError, match="problem 'a': expected a date .* found 'spring'.*--date-field"):
+    with pytest.raises(UsageError, match=r"problem 'a': expected a date .* found 'spring'.*--date-field"):
         snapshot_views(records, "2023-03-07", "date")
 
 
@@ -147,6 +148,6 @@ def test_views_are_written_with_checksums(tmp_path):
 def test_views_that_cannot_be_written(tmp_path):
     with pytest.raises(UsageError, match="two views are called 'v'"):
         write_views([View("v", (), "x"), View("v", (), "y")], str(tmp_path))
-    with pytest.raises(UsageError, match="view 'v': 1 problem.* have no benchmark record, such as 'q'"):
+    with pytest.raises(UsageError, match=r"view 'v': 1 problem.* have no benchmark record, such as 'q'"):
         write_views([View("v", ("q",), "x")], str(tmp_path), [{"problem_id": "a"}])
     assert not (tmp_path / "manifest.json").exists()

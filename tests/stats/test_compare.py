@@ -7,7 +7,6 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-
 from wmbxl.errors import UsageError
 from wmbxl.stats.compare import accuracy, everything, full_vs_view, group_views, view_vs_rest
 from wmbxl.stats.pairs import pairs
@@ -146,3 +145,12 @@ def test_family_sizes(simulated):
     verdicts, view = simulated(models=3)
     two_views = full_vs_view(verdicts, [view, everything(verdicts)], FAST)
     np.testing.assert_allclose(two_views["p_bonferroni"], np.minimum(1, 3 * two_views["p"]))
+
+
+def test_clusters_on_both_sides_are_told(simulated):
+    verdicts, view = simulated(items=60, view=40, models=1)
+    clustered = replace(verdicts, clusters=tuple(str(k // 2) for k in range(60)))
+    [row] = view_vs_rest(clustered, [view], FAST).to_dict("records")
+    assert "cluster(s) have problems on both sides, so the sides are not independent" in row["note"]
+    [row] = view_vs_rest(verdicts, [view], FAST).to_dict("records")
+    assert "cluster" not in row["note"]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
-
 from wmbxl.stats.compare import accuracy, everything, full_vs_view, view_vs_rest
 from wmbxl.stats.counterfactual import counterfactuals
 from wmbxl.stats.resample import Bootstrap
@@ -18,7 +17,7 @@ def counted(percent: pd.Series, n: pd.Series | int) -> list[int]:
 
 
 def printed(values: pd.Series, template: pd.Series, digits: int) -> None:
-    # Half a unit of the last digit: whether 31.375 prints as .37 or .38 depends on the order of two operations.
+    # Half a unit of the last digit: how 31.375 prints depends on the order of two operations.
     np.testing.assert_allclose(values, template, atol=0.5 * 10.0**-digits + 1e-9, rtol=0)
 
 

@@ -3,7 +3,6 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
-
 from wmbxl.errors import UsageError
 from wmbxl.stats.resample import Bootstrap
 from wmbxl.stats.sensitivity import deltas_by_n, membership_by_n
@@ -61,7 +60,7 @@ def test_unauditable_and_undecided_problems_are_counted_apart():
 
 
 def test_the_reference_must_be_in_the_audit(nested):
-    with pytest.raises(UsageError, match="no n = 20.*It holds n = 8, 10, 12, 13, 15"):
+    with pytest.raises(UsageError, match=r"no n = 20.*It holds n = 8, 10, 12, 13, 15"):
         membership_by_n(nested, reference=20)
 
 

@@ -4,7 +4,6 @@ import json
 
 import pandas as pd
 import pytest
-
 from wmbxl.errors import FieldNotFound, NothingMatches, UsageError, VerdictError
 from wmbxl.stats.verdicts import read_verdicts, verdicts_from_frame
 
@@ -94,7 +93,7 @@ def test_columns_come_from_the_benchmark():
     records = pd.DataFrame({"problem_id": ["p3", "p1", "p0"], "paper_id": [7, 8, 9]}, dtype=object)
     described = verdicts.describe(records, ["paper_id"], "--cluster")
     assert described.items["paper_id"].tolist()[::2] == [8, 7]
-    with pytest.raises(UsageError, match="1 problem.* have no paper_id, such as 'p2'"):
+    with pytest.raises(UsageError, match=r"1 problem.* have no paper_id, such as 'p2'"):
         described.clustered_by("paper_id")
     with pytest.raises(FieldNotFound, match="--cluster"):
         verdicts.describe(records, ["paper"], "--cluster")
@@ -111,5 +110,5 @@ def test_a_broken_line_is_named(tmp_path):
 def test_no_such_file(tmp_path):
     with pytest.raises(NothingMatches, match="--verdicts"):
         read_verdicts(str(tmp_path / "none.jsonl"))
-    with pytest.raises(UsageError, match="expected a .jsonl, .csv or .parquet file"):
+    with pytest.raises(UsageError, match=r"expected a .jsonl, .csv or .parquet file"):
         read_verdicts(str(tmp_path / "verdicts.txt"))

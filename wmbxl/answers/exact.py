@@ -23,14 +23,17 @@ _STATEMENTS = (
     r"^\W*" + _LETTER.format("alone") + r"[\s.)*]*$",
 )
 _STATED = re.compile("|".join(_STATEMENTS), flags=re.MULTILINE)
-_SPACING = re.compile(r"\\[,;:!> ]|\\q?quad\b|\\left\b|\\right\b|\\displaystyle\b|\s|\$|~")
-_SYNONYMS = (
-    (re.compile(r"\\[dt]frac\b"), r"\\frac"),
-    (re.compile(r"\\(?:le|leq|leqslant)(?![a-z])"), r"\\leq"),
-    (re.compile(r"\\(?:ge|geq|geqslant)(?![a-z])"), r"\\geq"),
-    (re.compile(r"\\(?:mathrm|text|textrm|operatorname)\*?(?=\{)"), r"\\mathrm"),
-    (re.compile(r"\\(?:boldsymbol|bm|mathbf)(?=\{)"), r"\\mathbf"),
-    (re.compile(r"([_^])\{(\w)\}"), r"\1\2"),
+# A command ends where its letters end: \le b, \dfrac12.
+_END = r"(?![a-zA-Z])"
+_SPELLINGS = (
+    (rf"\\[dt]frac{_END}", r"\\frac"),
+    (rf"\\(?:le|leqslant){_END}", r"\\leq"),
+    (rf"\\(?:ge|geqslant){_END}", r"\\geq"),
+    (r"\\(?:text|textrm|operatorname)\*?(?=\{)", r"\\mathrm"),
+    (r"\\(?:boldsymbol|bm)(?=\{)", r"\\mathbf"),
+    (rf"\\(?:left|right|displaystyle|quad|qquad){_END}", ""),
+    (r"\\[,;:!> ]|[\s$~]", ""),
+    (r"([_^])\{(\w)\}", r"\1\2"),
 )
 
 
@@ -137,7 +140,6 @@ def normalise(latex: str) -> str:
     >>> normalise(r"\left( \dfrac{a}{b} \right) .")
     '(\\frac{a}{b})'
     """
-    text = _SPACING.sub("", latex)
-    for pattern, replacement in _SYNONYMS:
-        text = pattern.sub(replacement, text)
-    return text.rstrip(".,;")
+    for pattern, replacement in _SPELLINGS:
+        latex = re.sub(pattern, replacement, latex)
+    return latex.rstrip(".,;")

@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from wmbxl.errors import FieldNotFound, UsageError
+from wmbxl.errors import BenchmarkError, FieldNotFound, UsageError
 from wmbxl.papers import paper_disjoint_slice, paper_disjoint_split
 from wmbxl.stats.lower_bound import score_responses
 from wmbxl.stats.resample import Bootstrap
@@ -123,7 +123,15 @@ def _benchmark_frame(records: Sequence[Record], id_field: str) -> pd.DataFrame:
         return pd.DataFrame(columns=["problem_id"])
     if id_field not in frame.columns:
         raise FieldNotFound("benchmark records", id_field, frame.columns, "--id-field")
+    absent = frame[id_field].isna()
     frame["problem_id"] = frame[id_field].astype(str)
+    repeated = frame["problem_id"].duplicated() & ~absent
+    issues = [f"record {row + 1}: no {id_field}" for row in frame.index[absent]]
+    issues += [
+        f"record {row + 1}: {frame['problem_id'][row]!r} is further up too" for row in frame.index[repeated]
+    ]
+    if issues:
+        raise BenchmarkError("benchmark records", issues)
     return frame
 
 

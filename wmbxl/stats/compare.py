@@ -198,6 +198,11 @@ def view_vs_rest(verdicts: Verdicts, views: Iterable[View], bootstrap: Bootstrap
     pandas.DataFrame
         The columns of `full_vs_view`, with ``n_view, acc_view, n_rest, acc_rest`` for the two sides. The
         difference is view minus rest.
+
+    Notes
+    -----
+    The view draws from stream 0 of the seed and the rest from stream 1. With ``rng="release"`` stream 1 is
+    ``numpy.random.default_rng(numpy.random.SeedSequence(seed, spawn_key=(1,)))``.
     """
     tables = []
     for view in views:
@@ -236,6 +241,9 @@ def _contrast(
     found = intervals(differences, bootstrap)
     inside = base.contains(view.ids)
     about_view = remarks.about_sizes(int(inside.sum()), int((~inside).sum()))
+    if sides[1].name == "rest" and base.clusters is not None:
+        in_view, in_rest = (set(base.take(side.inside).clusters or ()) for side in sides)
+        about_view += remarks.about_clusters(len(in_view & in_rest))
     rows = []
     for k, model in enumerate(base.models):
         row: dict[str, Any] = {"view": view.name, "model": model}

@@ -71,6 +71,13 @@ def about_missing(missing: int, n: int) -> list[str]:
     return [f"{missing} of {n} verdicts are missing and left out"] if missing else []
 
 
+def about_clusters(shared: int) -> list[str]:
+    """Say that two sides that are resampled on their own have clusters in common."""
+    if not shared:
+        return []
+    return [f"{shared} cluster(s) have problems on both sides, so the sides are not independent: {_WEAK}"]
+
+
 def about_undecided(undecided: int) -> list[str]:
     """Say how many problems an incomplete audit left open."""
     return [f"{undecided} problem(s) are undecided by the audit and on neither side"] if undecided else []

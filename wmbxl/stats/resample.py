@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, Literal
 
 import dask
@@ -27,11 +26,11 @@ Method = Literal["percentile", "basic", "bca"]
 Rng = Literal["philox", "release"]
 
 # Draws per Dask chunk when the caller doesn't say, and draws held at once within a chunk: half a megabyte of
-# random numbers stays in a core's cache.
+# them stays in a core's cache.
 _DRAWS_PER_CHUNK = 2**21
 _DRAWS_AT_ONCE = 2**16
-# Philox gives four words at each step of its counter.
-_PHILOX_WORDS = 4
+# Philox gives four 64-bit words at each step of its counter, which make eight draws.
+_WORDS_PER_STEP, _DRAWS_PER_STEP = 4, 8
 
 
 @dataclass(frozen=True)
@@ -121,25 +120,32 @@ def _width(totals: NDArray[Any], statistic: Statistic) -> int:
 
 
 def _draw_philox(totals: NDArray[Any], statistic: Statistic, bootstrap: Bootstrap, stream: int) -> da.Array:
-    evaluate = partial(_philox_block, totals=totals, statistic=statistic, key=(bootstrap.seed, stream))
     indices = da.arange(bootstrap.replicates, chunks=bootstrap.chunk_rows(len(totals)))
-    chunks = (indices.chunks[0], (_width(totals, statistic),))
-    return indices.map_blocks(evaluate, chunks=chunks, new_axis=1, meta=np.empty((0, 0)))
+    return indices.map_blocks(
+        _philox_block,
+        # A node of the graph, so that a scheduler holds it once and not once per task.
+        totals=dask.delayed(totals),
+        statistic=statistic,
+        key=(bootstrap.seed, stream),
+        chunks=(indices.chunks[0], (_width(totals, statistic),)),
+        new_axis=1,
+        meta=np.empty((0, 0)),
+    )
 
 
 def _philox_block(
     indices: NDArray[np.int64], totals: NDArray[Any], statistic: Statistic, key: tuple[int, int]
 ) -> Floats:
     units = len(totals)
-    padded = -(-units // _PHILOX_WORDS) * _PHILOX_WORDS
+    steps = -(-units // _DRAWS_PER_STEP)
     bits = np.random.Philox(key=np.array(key, dtype=np.uint64))
-    bits.advance(int(indices[0]) * padded // _PHILOX_WORDS)
-    generator = np.random.Generator(bits)
+    bits.advance(int(indices[0]) * steps)
 
-    def draw(rows: int) -> NDArray[np.int32]:
-        uniform = generator.random((rows, padded))[:, :units]
-        # Processors convert to 32 bits an order of magnitude faster than to 64.
-        return (uniform * units).astype(np.int32)
+    def draw(rows: int) -> NDArray[np.int64]:
+        words = bits.random_raw(rows * steps * _WORDS_PER_STEP).astype("<u8", copy=False)
+        halves = words.view("<u4").reshape(rows, steps * _DRAWS_PER_STEP)[:, :units]
+        # Multiply and shift: the chance of a unit is off by less than units / 2**32 of itself.
+        return (halves.astype(np.uint64) * np.uint64(units) >> np.uint64(32)).view(np.int64)
 
     return _evaluate(draw, len(indices), totals, statistic)
 
@@ -150,12 +156,13 @@ def _draw_release(totals: NDArray[Any], statistic: Statistic, bootstrap: Bootstr
     spawn = (stream,) if stream else ()
     sequence = np.random.SeedSequence(bootstrap.seed, spawn_key=spawn)
     state: Any = np.random.PCG64(sequence).state
+    shared = dask.delayed(totals)
     follow = dask.delayed(_release_block, nout=2, pure=False)
     rows, width = bootstrap.chunk_rows(len(totals)), _width(totals, statistic)
     blocks = []
     for start in range(0, bootstrap.replicates, rows):
         size = min(rows, bootstrap.replicates - start)
-        state, block = follow(state, size, totals, statistic)
+        state, block = follow(state, size, shared, statistic)
         blocks.append(da.from_delayed(block, shape=(size, width), dtype=np.float64))
     return da.concatenate(blocks, axis=0)
 

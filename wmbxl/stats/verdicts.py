@@ -82,7 +82,7 @@ class Verdicts:
         Parameters
         ----------
         records : pandas.DataFrame
-            Benchmark records with ``problem_id``. Problems without a record get missing values.
+            Benchmark records with ``problem_id``, each once. Problems without a record get missing values.
         columns : sequence of str
             Columns to join.
         option : str
@@ -96,7 +96,7 @@ class Verdicts:
         for name in columns:
             if name not in records.columns:
                 raise FieldNotFound("benchmark records", name, records.columns, option)
-        indexed = records.drop_duplicates("problem_id").set_index("problem_id")
+        indexed = records.set_index("problem_id")
         return replace(self, items=indexed[list(columns)].reindex(list(self.ids)))
 
     def clustered_by(self, column: str) -> Verdicts:
