@@ -2,10 +2,10 @@
 
     python benchmarks/bootstrap.py [--quick] [--json FILE]
 
-The gather draws as many resamples, looks every verdict up by index, and gives the same intervals: full minus
-view of each model, and every two models' difference on full and on the view. It reuses one draw for all of
-them, which favours it. Both times are the best of several; CPU time also holds on a busy machine. Memory is the
-peak of a process of its own.
+The gather draws as many resamples, looks every verdict up by index, and gives the same intervals: full
+minus view of each model, and every two models' difference on full and on the view. It reuses one draw for
+all of them, which favours it. Both times are the best of several; CPU time also holds on a busy machine.
+Memory is the peak of a process of its own.
 """
 
 from __future__ import annotations

@@ -4,9 +4,10 @@
 
 Problems in the view are answered with one known probability and flagged ones with another, so the true
 accuracy and the true difference follow. Each line is one such population. Each simulation draws verdicts,
-asks for the interval, and looks whether it holds the truth. Where full is compared with a view, which problems
-are flagged is drawn too, with the share given; elsewhere the sizes are fixed. The last columns say in how many
-simulations a warning stands beside the interval, and how often the interval holds the truth where none does.
+asks for the interval, and looks whether it holds the truth. Where full is compared with a view, which
+problems are flagged is drawn too, with the share given; elsewhere the sizes are fixed. The last columns
+say in how many simulations a warning stands beside the interval, and how often the interval holds the
+truth where none does.
 """
 
 from __future__ import annotations

@@ -143,6 +143,21 @@ def test_problems_without_audit_or_verdict_are_told(folder):
     assert pd.read_csv(folder / "out" / "full_vs_view.csv")["n_full"].max() == 90
 
 
+def test_problems_without_a_record_are_told(folder):
+    records = (folder / "benchmark.jsonl").read_text().splitlines()[2:]
+    (folder / "benchmark.jsonl").write_text("\n".join(records))
+    more = ["--audit", folder / "audit", "--benchmark", folder / "benchmark.jsonl", "--group-by", "type"]
+    output = " ".join(bootstrap(folder, *more).output.split())
+    assert "2 problem(s) with verdicts have no benchmark record, such as 'p000': no group has them." in output
+    assert pd.read_csv(folder / "out" / "groups.csv")["n"].tolist() == [88, 88]
+
+
+def test_too_few_resamples_for_the_pairs(folder):
+    output = " ".join(bootstrap(folder, "--audit", folder / "audit", "-B", 30).output.split())
+    assert "30 resamples are too few for 1 pairs" in output
+    assert "Use -B 40 or more." in output
+
+
 def test_undecided_problems(folder):
     table = pd.read_parquet(folder / "audit" / "metadata.parquet").astype(
         {"in_S0": "boolean", "in_S1": "boolean"}

@@ -244,7 +244,17 @@ def bootstrap_command(**given: Any) -> None:
         exact=_exact_verdicts(table, frame, given),
     )
     analysis = analyse(study, bootstrap)
-    _publish(analysis.tables, given, [*source.remarks(), *analysis.remarks])
+    remarks = [*source.remarks(), *_about_records(source.verdicts, frame), *analysis.remarks]
+    _publish(analysis.tables, given, remarks)
+
+
+def _about_records(verdicts: Verdicts, frame: pd.DataFrame) -> list[str]:
+    lost = sorted(set(verdicts.ids) - set(frame["problem_id"]))
+    if frame.empty or not lost:
+        return []
+    return [
+        f"{len(lost)} problem(s) with verdicts have no benchmark record, such as {lost[0]!r}: no group has them."
+    ]
 
 
 def _verdict_file(table: pd.DataFrame, frame: pd.DataFrame, given: dict[str, Any]) -> VerdictFile:

@@ -213,7 +213,9 @@ def view_vs_rest(verdicts: Verdicts, views: Iterable[View], bootstrap: Bootstrap
             for stream, side in enumerate((base.take(inside), base.take(~inside)))
         )
         sides = (_Side("view", inside, part), _Side("rest", ~inside, rest))
-        tables.append(_contrast(base, view, sides, part.minus_independent(rest), bootstrap))
+        difference = part.minus_independent(rest)
+        shared = remarks.about_clusters(_shared_clusters(base, inside))
+        tables.append(_contrast(base, view, sides, difference, bootstrap, about=shared))
     return stacked(tables)
 
 
@@ -235,15 +237,25 @@ def _decided(verdicts: Verdicts, view: View) -> Verdicts:
     return verdicts.take(~verdicts.contains(view.undecided))
 
 
+def _shared_clusters(base: Verdicts, inside: Mask) -> int:
+    if base.clusters is None:
+        return 0
+    labels = np.array(base.clusters, dtype=object)
+    return len(set(labels[inside]) & set(labels[~inside]))
+
+
 def _contrast(
-    base: Verdicts, view: View, sides: tuple[_Side, _Side], differences: Replicates, bootstrap: Bootstrap
+    base: Verdicts,
+    view: View,
+    sides: tuple[_Side, _Side],
+    differences: Replicates,
+    bootstrap: Bootstrap,
+    *,
+    about: Sequence[str] = (),
 ) -> pd.DataFrame:
     found = intervals(differences, bootstrap)
     inside = base.contains(view.ids)
-    about_view = remarks.about_sizes(int(inside.sum()), int((~inside).sum()))
-    if sides[1].name == "rest" and base.clusters is not None:
-        in_view, in_rest = (set(base.take(side.inside).clusters or ()) for side in sides)
-        about_view += remarks.about_clusters(len(in_view & in_rest))
+    about_view = [*remarks.about_sizes(int(inside.sum()), int((~inside).sum())), *about]
     rows = []
     for k, model in enumerate(base.models):
         row: dict[str, Any] = {"view": view.name, "model": model}

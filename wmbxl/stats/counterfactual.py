@@ -98,23 +98,23 @@ def power(
 
         * ``smallest_pp``: the smallest resolvable inflation, and ``smallest_on_flagged_pp``, the same as a
           difference in accuracy between flagged problems and the view;
-        * ``largest_possible_pp``: the larger bound of `counterfactuals`; ``resolvable``: whether it suffices;
+        * ``largest_possible_pp``: the inflation if all flagged answers had been right; ``resolvable``: whether
+          that is at least ``smallest_pp``, so that the comparison could show any inflation at all;
         * ``end_error_pp``: Monte-Carlo standard error of an interval's end with this many replicates;
         * ``smallest_p``: the smallest p-value that they can give. A test at `alpha` needs it to be lower.
     """
     table = compared[["view", "model", "n_full", "n_view", "se_pp"]].merge(
-        bounds[["view", "model", "n_flagged", "if_all_right_pp", "if_all_wrong_pp"]], on=["view", "model"]
+        bounds[["view", "model", "n_flagged", "if_all_right_pp"]], on=["view", "model"]
     )
     effect = NormalIndPower().solve_power(nobs1=1, ratio=0, alpha=alpha, power=wanted)
     tail = (1 - bootstrap.level) / 2
     error = np.sqrt(tail * (1 - tail) / bootstrap.replicates) / norm.pdf(norm.ppf(tail))
     smallest = effect * table["se_pp"]
-    possible = table[["if_all_right_pp", "if_all_wrong_pp"]].abs().max(axis=1)
     return table[["view", "model", "n_view", "n_flagged", "se_pp"]].assign(
         smallest_pp=smallest,
         smallest_on_flagged_pp=smallest * table["n_full"] / table["n_flagged"].replace(0, np.nan),
-        largest_possible_pp=possible,
-        resolvable=possible >= smallest,
+        largest_possible_pp=table["if_all_right_pp"],
+        resolvable=table["if_all_right_pp"] >= smallest,
         end_error_pp=error * table["se_pp"],
         smallest_p=2 / (bootstrap.replicates + 1),
     )

@@ -49,7 +49,7 @@ def score_responses(
         raise FieldNotFound("verdicts", response_field, responses.columns, "--response-field")
     for name in (answer_field, type_field):
         if name not in benchmark.columns:
-            raise FieldNotFound("benchmark records", name, benchmark.columns, "that name in the benchmark")
+            raise FieldNotFound("benchmark records", name, benchmark.columns, f"its proper name, {name!r}")
     keys = benchmark.set_index("problem_id")[[answer_field, type_field]]
     unknown = sorted(set(responses["problem_id"]) - set(keys.index))
     if unknown:

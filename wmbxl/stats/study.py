@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -121,8 +122,7 @@ def analyse(study: Study, bootstrap: Bootstrap) -> Analysis:
     if study.exact is not None:
         exact = study.exact.take(study.exact.contains(verdicts.ids))
         tables["exact_format"] = exact_format(compared, full_vs_view(exact, views, bootstrap))
-    if len(verdicts.models) == 1:
-        remarks.append("There is one model, so there are no pairs to compare.")
+    remarks += _about_pairs(len(verdicts.models), bootstrap)
     notes = _notes(tables)
     bare = {name: table.drop(columns="note", errors="ignore") for name, table in tables.items()}
     return Analysis({**bare, "notes": notes}, remarks)
@@ -152,6 +152,19 @@ def _matched(study: Study) -> tuple[Study, list[str]]:
                 f"{len(view) - present} of {len(view)} problem(s) of view {view.name!r} have no verdict."
             )
     return study, remarks
+
+
+def _about_pairs(models: int, bootstrap: Bootstrap) -> list[str]:
+    if models == 1:
+        return ["There is one model, so there are no pairs to compare."]
+    alpha, family = 1 - bootstrap.level, math.comb(models, 2)
+    needed = math.ceil(2 * family / alpha)
+    if bootstrap.replicates >= needed:
+        return []
+    return [
+        f"{bootstrap.replicates} resamples are too few for {family} pairs: no p-value can stay below {alpha:.2g} "
+        f"after Bonferroni or Holm. Use -B {needed} or more."
+    ]
 
 
 def _audit_views(study: Study) -> list[View]:

@@ -249,7 +249,7 @@ def verdicts_from_frame(
     """
     for name in ("model", "problem_id", "is_correct", *item_columns):
         if name not in frame.columns:
-            raise FieldNotFound(where, name, frame.columns, "that name in the file")
+            raise FieldNotFound(where, name, frame.columns, f"its proper name, {name!r}")
     table = _checked(frame, where)
     pairs = table.drop_duplicates(["model", "problem_id"])
     models = list(pairs["model"].unique())
