@@ -41,6 +41,17 @@ def test_the_error_of_an_interval_s_end(simulated):
     assert np.std(ends) == pytest.approx(predicted, rel=0.4)
 
 
+def test_power_does_not_trust_resamples_that_hardly_differ(rebuilt):
+    verdicts, view = rebuilt(["m"], (800, [718]), (770, [688]))
+    bootstrap = Bootstrap(replicates=300)
+    compared = full_vs_view(verdicts, [view], bootstrap)
+    found = power(compared, counterfactuals(verdicts, [view]), bootstrap)
+    share = 718 / 800
+    expected = 100 * 30 / 800 * np.sqrt(share * (1 - share) * (1 / 30 + 1 / 770))
+    assert compared["se_pp"].item() < 0.7 * expected
+    assert found["se_pp"].item() == pytest.approx(expected)
+
+
 def test_no_problem_is_flagged(simulated):
     verdicts, _ = simulated(models=1)
     view = View("all", verdicts.ids, "x")

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from wmbxl.stats.compare import accuracy, everything, full_vs_view, view_vs_rest
-from wmbxl.stats.counterfactual import counterfactuals
+from wmbxl.stats.counterfactual import counterfactuals, power
 from wmbxl.stats.resample import Bootstrap
 
 RNGS = pytest.mark.parametrize("rng", ["philox", "release"])
@@ -107,3 +107,12 @@ def test_largest_inflation_of_the_frontier_rows(published, rebuilt):
     )
     bound = counterfactuals(verdicts, [view])["if_all_right_pp"]
     assert f"{bound.min():.2f} {bound.max():.2f}" == "0.31 0.51"
+
+
+def test_the_frontier_comparison_is_underpowered(published, rebuilt):
+    rows = published("frontier_table2")
+    verdicts, view = rebuilt(
+        list(rows["model"]), (800, counted(rows["full_pct"], 800)), (770, counted(rows["s0_pct"], 770))
+    )
+    found = power(full_vs_view(verdicts, [view], Bootstrap()), counterfactuals(verdicts, [view]), Bootstrap())
+    assert not found["resolvable"].any()

@@ -253,7 +253,8 @@ def _about_records(verdicts: Verdicts, frame: pd.DataFrame) -> list[str]:
     if frame.empty or not lost:
         return []
     return [
-        f"{len(lost)} problem(s) with verdicts have no benchmark record, such as {lost[0]!r}: no group has them."
+        f"{len(lost)} problem(s) with verdicts have no benchmark record, such as {lost[0]!r}: "
+        "no group has them."
     ]
 
 

@@ -67,16 +67,14 @@ def _bounds(verdicts: Verdicts, view: View) -> list[dict[str, Any]]:
 
 
 def power(
-    compared: pd.DataFrame,
-    bounds: pd.DataFrame,
-    bootstrap: Bootstrap,
-    alpha: float = 0.05,
-    wanted: float = 0.8,
+    compared: pd.DataFrame, bounds: pd.DataFrame, bootstrap: Bootstrap, wanted: float = 0.8
 ) -> pd.DataFrame:
     """Find the smallest inflation that a comparison of full with view could resolve.
 
-    The bootstrap's standard error sets the scale: an effect of so many standard errors is found with the
-    wanted probability by a two-sided test at `alpha` (normal approximation).
+    A two-sided test at one minus the bootstrap's level finds an effect of so many standard errors with
+    the wanted probability (normal approximation). The standard error is the bootstrap's, or that of two
+    sides of these sizes answered equally well if it is larger: where flagged problems are nearly all
+    answered right, resamples hardly differ and the bootstrap's is too small.
 
     Parameters
     ----------
@@ -86,8 +84,6 @@ def power(
         What `counterfactuals` gave for the same views.
     bootstrap : Bootstrap
         The protocol of `compared`.
-    alpha : float
-        Level of the test.
     wanted : float
         Probability to find the effect.
 
@@ -99,22 +95,28 @@ def power(
         * ``smallest_pp``: the smallest resolvable inflation, and ``smallest_on_flagged_pp``, the same as a
           difference in accuracy between flagged problems and the view;
         * ``largest_possible_pp``: the inflation if all flagged answers had been right; ``resolvable``: whether
-          that is at least ``smallest_pp``, so that the comparison could show any inflation at all;
+          it is at least ``smallest_pp``, so that the comparison could show inflation at all;
         * ``end_error_pp``: Monte-Carlo standard error of an interval's end with this many replicates;
-        * ``smallest_p``: the smallest p-value that they can give. A test at `alpha` needs it to be lower.
+        * ``smallest_p``: the smallest p-value that they can give. A test needs it to be below its level.
     """
-    table = compared[["view", "model", "n_full", "n_view", "se_pp"]].merge(
+    table = compared[["view", "model", "n_full", "acc_full", "n_view", "se_pp"]].merge(
         bounds[["view", "model", "n_flagged", "if_all_right_pp"]], on=["view", "model"]
     )
-    effect = NormalIndPower().solve_power(nobs1=1, ratio=0, alpha=alpha, power=wanted)
     tail = (1 - bootstrap.level) / 2
-    error = np.sqrt(tail * (1 - tail) / bootstrap.replicates) / norm.pdf(norm.ppf(tail))
-    smallest = effect * table["se_pp"]
-    return table[["view", "model", "n_view", "n_flagged", "se_pp"]].assign(
+    effect = NormalIndPower().solve_power(nobs1=1, ratio=0, alpha=2 * tail, power=wanted)
+    flagged = table["n_flagged"].replace(0, np.nan)
+    spread = table["acc_full"] * (100 - table["acc_full"])
+    inside = table["n_view"].replace(0, np.nan)
+    equal_sides = flagged / table["n_full"] * np.sqrt(spread * (1 / flagged + 1 / inside))
+    error = np.fmax(table["se_pp"], equal_sides)
+    smallest = effect * error
+    quantile_error = np.sqrt(tail * (1 - tail) / bootstrap.replicates) / norm.pdf(norm.ppf(tail))
+    return table[["view", "model", "n_view", "n_flagged"]].assign(
+        se_pp=error,
         smallest_pp=smallest,
-        smallest_on_flagged_pp=smallest * table["n_full"] / table["n_flagged"].replace(0, np.nan),
+        smallest_on_flagged_pp=smallest * table["n_full"] / flagged,
         largest_possible_pp=table["if_all_right_pp"],
         resolvable=table["if_all_right_pp"] >= smallest,
-        end_error_pp=error * table["se_pp"],
+        end_error_pp=quantile_error * table["se_pp"],
         smallest_p=2 / (bootstrap.replicates + 1),
     )

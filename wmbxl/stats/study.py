@@ -162,8 +162,8 @@ def _about_pairs(models: int, bootstrap: Bootstrap) -> list[str]:
     if bootstrap.replicates >= needed:
         return []
     return [
-        f"{bootstrap.replicates} resamples are too few for {family} pairs: no p-value can stay below {alpha:.2g} "
-        f"after Bonferroni or Holm. Use -B {needed} or more."
+        f"{bootstrap.replicates} resamples are too few for {family} pairs: no p-value can stay below "
+        f"{alpha:.2g} after Bonferroni or Holm. Use -B {needed} or more."
     ]
 
 
