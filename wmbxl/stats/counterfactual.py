@@ -94,8 +94,8 @@ def power(
 
         * ``smallest_pp``: the smallest resolvable inflation, and ``smallest_on_flagged_pp``, the same as a
           difference in accuracy between flagged problems and the view;
-        * ``largest_possible_pp``: the inflation if all flagged answers had been right; ``resolvable``: whether
-          it is at least ``smallest_pp``, so that the comparison could show inflation at all;
+        * ``largest_possible_pp``: the inflation if all flagged answers had been right; ``resolvable``:
+          whether it is at least ``smallest_pp``, so that the comparison could show inflation at all;
         * ``end_error_pp``: Monte-Carlo standard error of an interval's end with this many replicates;
         * ``smallest_p``: the smallest p-value that they can give. A test needs it to be below its level.
     """
