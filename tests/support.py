@@ -7,13 +7,45 @@ import random
 from pathlib import Path
 
 import orjson
-
 from wmbxl import Benchmark
 
-WORDS = (
-    "let the channel matrix be given by a vector of antennas noise power signal user rate beam phase gain estimate "
-    "covariance identity transmit receive sum norm trace rank fading delay carrier symbol codeword bound capacity"
-).split()
+WORDS = [
+    "let",
+    "the",
+    "channel",
+    "matrix",
+    "be",
+    "given",
+    "by",
+    "a",
+    "vector",
+    "of",
+    "antennas",
+    "noise",
+    "power",
+    "signal",
+    "user",
+    "rate",
+    "beam",
+    "phase",
+    "gain",
+    "estimate",
+    "covariance",
+    "identity",
+    "transmit",
+    "receive",
+    "sum",
+    "norm",
+    "trace",
+    "rank",
+    "fading",
+    "delay",
+    "carrier",
+    "symbol",
+    "codeword",
+    "bound",
+    "capacity",
+]
 
 
 def make_text(seed: int, words: int) -> str:

@@ -14,9 +14,9 @@ import pandas as pd
 import pytest
 import yaml
 from click.testing import CliRunner, Result
+from wmbxl.cli import main
 
 from tests.support import as_jsonl, make_benchmark, make_documents, table_bytes, write_benchmark, write_corpus
-from wmbxl.cli import main
 
 NS = "5,13"
 
@@ -117,11 +117,9 @@ def test_a_killed_run_is_resumed(place: Path, tmp_path: Path, checkpoints: int) 
         stderr=subprocess.DEVNULL,
         start_new_session=True,
     ) as process:
-        while (
-            process.poll() is None
-            and len(list(rough.glob("checkpoints/*.arrow"))) < checkpoints
-            or not (rough / "audit.json").exists()
-        ):
+        while (process.poll() is None and len(list(rough.glob("checkpoints/*.arrow"))) < checkpoints) or not (
+            rough / "audit.json"
+        ).exists():
             time.sleep(0.001)
         os.killpg(process.pid, signal.SIGKILL)
     assert json.loads((rough / "audit.json").read_text())["status"] == "running"

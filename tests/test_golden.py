@@ -7,9 +7,8 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from backports import zstd
-
 import wmbxl
+from backports import zstd
 from wmbxl.metadata import metadata_table
 from wmbxl.scan import scan_shard
 

@@ -9,11 +9,11 @@ import pytest
 import xxhash
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
-from tests import naive, strategies
 from wmbxl import kernels, scan
 from wmbxl.benchmark import Benchmark
 from wmbxl.index import ProbeIndex
+
+from tests import naive, strategies
 
 Array = np.ndarray[Any, Any]
 Found = list[tuple[int, str, int, int]]  # document, n-gram, first byte and byte after the last, in the document
@@ -179,7 +179,7 @@ def test_every_letter_that_lower_casing_changes_is_known() -> None:
 
 @pytest.mark.parametrize("char", ["É", "İ", "Σ", "\u212a", "\U00010400", "é", "中", "😀"])
 def test_capitals_at_every_offset(char: str) -> None:
-    for before in range(0, 132):
+    for before in range(132):
         for after in (0, 1, 63, 64, 65):
             texts = ["a" * before, "b" * (before % 7) + char + "c" * after, "d" * 70]
             got = kernels.capitals(*packed([text.encode() for text in texts]), scan._CAPITALS)

@@ -6,7 +6,6 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
 from wmbxl.records import (
     GAPS,
     NO_TEXT,

@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-
-from tests import naive, strategies, tools
-from wmbxl import Corpus, ProbeIndex, kernels, readers, scan, scan_shard
+from wmbxl import Corpus, ProbeIndex, batches, kernels, scan, scan_shard
 from wmbxl.benchmark import Benchmark
 from wmbxl.tally import Tally
 from wmbxl.types import Shard
+
+from tests import naive, strategies, tools
 
 thorough = settings(deadline=None, max_examples=120, suppress_health_check=[HealthCheck.too_slow])
 brief = settings(thorough, max_examples=40)
@@ -135,8 +135,8 @@ def test_any_batch_and_buffer_size(
     index = build(example, profile)
     least = int(index.tables().parameters[kernels.STRIDE]) * len(index.ns)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(readers, "BATCH_BYTES", batch_bytes)
-        patch.setattr(readers, "BATCH_ROWS", batch_rows)
+        patch.setattr(batches, "BATCH_BYTES", batch_bytes)
+        patch.setattr(batches, "BATCH_ROWS", batch_rows)
         patch.setattr(kernels, "TOKENS_HELD", held)
         patch.setattr(scan, "MATCHES_HELD", least + spare)
         patch.setattr(scan, "PAIRS_HELD", pairs)

@@ -16,8 +16,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 from fsspec.implementations.local import LocalFileSystem
-
 from wmbxl import Corpus, readers
+from wmbxl.batches import Account
+from wmbxl.records import GAPS
 from wmbxl.types import Shard
 
 if sys.version_info >= (3, 14):
@@ -90,7 +91,7 @@ class Read:
     texts: list[str]
     rows: list[int]
     ids: list[str | None]
-    account: readers.Account
+    account: Account
 
     @property
     def reason(self) -> str | None:
@@ -105,7 +106,7 @@ class Read:
     def check(self) -> "Read":
         """Check what holds for every account."""
         account = self.account
-        gaps = [reason for reason in account.skipped if reason in readers.GAPS]
+        gaps = [reason for reason in account.skipped if reason in GAPS]
         lost = account.fault is not None or bool(gaps)
         assert (account.unread_bytes > 0) == lost
         # An empty container is a gap although it has no bytes.
@@ -118,12 +119,12 @@ class Read:
         return self
 
 
-LEAVES_NO_DOCUMENT = {*readers.GAPS, "text_missing", "text_null"}
+LEAVES_NO_DOCUMENT = {*GAPS, "text_missing", "text_null"}
 
 
 def read_shard(shard: Shard) -> Read:
     """Read one piece."""
-    account = readers.Account()
+    account = Account()
     got = Read(shard, [], [], [], account)
     for batch in readers.read(shard, account):
         got.texts.extend(batch.text(doc) for doc in range(len(batch)))

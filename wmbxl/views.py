@@ -1,6 +1,6 @@
 """Views: named sets of problem ids, each with the rule that made it.
 
-A view is what a filter leaves: the zero-hit problems at some n, the public ones, those with a certain licence.
+A view is what a filter leaves: the zero-hit problems at some n, the public ones, those with some licence.
 Functions take plain frames and give views; nothing is read from an audit but its metadata table.
 """
 
@@ -377,7 +377,9 @@ def manifest_entry(view: View, files: dict[str, bytes]) -> dict[str, Any]:
     }
 
 
-def write_views(views: Sequence[View], folder: str, records: Sequence[Record] = ()) -> dict[str, Any]:
+def write_views(
+    views: Sequence[View], folder: str, records: Sequence[Record] = (), id_field: str = "problem_id"
+) -> dict[str, Any]:
     """Write each view as an id list, and as JSON lines if records are given; then a manifest.
 
     Parameters
@@ -387,7 +389,9 @@ def write_views(views: Sequence[View], folder: str, records: Sequence[Record] = 
     folder : str
         Local or anywhere fsspec reaches.
     records : sequence of dict, optional
-        Benchmark records with ``problem_id``; each view's file keeps their order and every field.
+        Benchmark records; each view's file keeps their order and every field.
+    id_field : str
+        The field of the records that holds the problem's id.
 
     Returns
     -------
@@ -408,7 +412,7 @@ def write_views(views: Sequence[View], folder: str, records: Sequence[Record] = 
     for view in views:
         files = {f"{view.name}.ids.json": orjson.dumps(view.ids, option=orjson.OPT_INDENT_2)}
         if records:
-            files[f"{view.name}.jsonl"] = _record_lines(view, records)
+            files[f"{view.name}.jsonl"] = _record_lines(view, records, id_field)
         write_files(folder, files)
         entries.append(manifest_entry(view, files))
     manifest = {"views": entries}
@@ -416,10 +420,10 @@ def write_views(views: Sequence[View], folder: str, records: Sequence[Record] = 
     return manifest
 
 
-def _record_lines(view: View, records: Sequence[Record]) -> bytes:
+def _record_lines(view: View, records: Sequence[Record], id_field: str) -> bytes:
     members = set(view.ids)
-    kept = [record for record in records if str(record["problem_id"]) in members]
-    lacking = members - {str(record["problem_id"]) for record in kept}
+    kept = [record for record in records if str(record[id_field]) in members]
+    lacking = members - {str(record[id_field]) for record in kept}
     if lacking:
         raise UsageError(
             f"view {view.name!r}: {len(lacking)} problem(s) have no benchmark record, such as "

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from wmbxl.__about__ import __version__
-from wmbxl.cli import auditing
+from wmbxl.cli import auditing, statistics
 from wmbxl.errors import UsageError, WmbxlError
 
 
@@ -29,5 +29,13 @@ def main() -> None:
     """Has this benchmark leaked into that corpus, and does it matter?"""
 
 
-for verb in (auditing.audit, auditing.status, auditing.export, auditing.recheck, auditing.demo):
+for verb in (
+    auditing.audit,
+    auditing.status,
+    auditing.export,
+    auditing.recheck,
+    auditing.demo,
+    statistics.views_command,
+    statistics.bootstrap_command,
+):
     main.add_command(verb)

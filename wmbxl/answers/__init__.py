@@ -1,0 +1,1 @@
+"""Answers: find them in a response, and say whether they are right."""

@@ -1,0 +1,145 @@
+r"""Exact-format scoring: a lower bound on accuracy that no judge and no model takes part in.
+
+A multiple-choice answer is the last option letter that the response states. Any other answer is the content
+of the response's last ``\boxed{}``s, as many as the key has, in order, after a light normalisation of LaTeX.
+Answers that are right in substance but written otherwise count as wrong, so the score is a lower bound.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+CHOICE = "MCQ"
+
+_LETTER = r"\(?(?P<{}>[A-J])\)?"
+# A bare capital states nothing ("A channel", "matrix $B$"): it has to be announced, boxed, bold, or alone.
+_STATEMENTS = (
+    r"\b(?i:answer|option|choice)\b(?i:\s+is)?\s*:?\s*(?:\*\*|\$|\\text\{|\\mathbf\{|\\boxed\{)*\s*"
+    + _LETTER.format("announced")
+    + r"(?![A-Za-z])",
+    r"\\boxed\{\s*(?:\\(?:text|mathrm|mathbf|textbf)\{\s*)?" + _LETTER.format("boxed") + r"\s*[.)]?\s*\}",
+    r"\*\*\s*" + _LETTER.format("bold") + r"\s*[.):]?\s*\*\*",
+    r"^\W*" + _LETTER.format("alone") + r"[\s.)*]*$",
+)
+_STATED = re.compile("|".join(_STATEMENTS), flags=re.MULTILINE)
+# A command ends where its letters end: \le b, \dfrac12.
+_END = r"(?![a-zA-Z])"
+_SPELLINGS = (
+    (rf"\\[dt]frac{_END}", r"\\frac"),
+    (rf"\\(?:le|leqslant){_END}", r"\\leq"),
+    (rf"\\(?:ge|geqslant){_END}", r"\\geq"),
+    (r"\\(?:text|textrm|operatorname)\*?(?=\{)", r"\\mathrm"),
+    (r"\\(?:boldsymbol|bm)(?=\{)", r"\\mathbf"),
+    (rf"\\(?:left|right|displaystyle|quad|qquad){_END}", ""),
+    (r"\\[,;:!> ]|[\s$~]", ""),
+    (r"([_^])\{(\w)\}", r"\1\2"),
+)
+
+
+@dataclass(frozen=True)
+class ExactScore:
+    """How an exact-format comparison went.
+
+    Attributes
+    ----------
+    correct : bool
+        Whether the answers are the key's.
+    stated : tuple of str
+        What the response states, normalised; empty if it states nothing in the expected format.
+    expected : tuple of str
+        What the key states, normalised.
+    """
+
+    correct: bool
+    stated: tuple[str, ...]
+    expected: tuple[str, ...]
+
+
+def score(response: str, answer: str, type: str) -> ExactScore:
+    r"""Compare a response with the key, by its format alone.
+
+    Parameters
+    ----------
+    response : str
+        What the model wrote.
+    answer : str
+        The key: a letter, or one or more ``\boxed{}``s; a key without a box is compared as one box.
+    type : str
+        ``"MCQ"`` for multiple choice; anything else is compared by boxes.
+
+    Returns
+    -------
+    ExactScore
+        Correct only if everything stated equals everything expected.
+
+    Examples
+    --------
+    >>> score("The answer is (C).", "C", "MCQ").correct
+    True
+    >>> score(r"First \boxed{x}, so \boxed{\dfrac{a}{2}}", r"\boxed{\frac{a}{2}}", "fill_blank_25").correct
+    True
+    """
+    expected: tuple[str, ...]
+    if type == CHOICE:
+        expected = (answer.strip().upper(),)
+        stated = tuple(letters(response)[-1:])
+    else:
+        expected = tuple(normalise(content) for content in boxed(answer) or [answer])
+        stated = tuple(normalise(content) for content in boxed(response)[-len(expected) :])
+    return ExactScore(stated == expected, stated, expected)
+
+
+def letters(response: str) -> list[str]:
+    """List the option letters that a response states, in order.
+
+    Examples
+    --------
+    >>> letters("Option A looks right. A closer look: **B**")
+    ['A', 'B']
+    >>> letters("A channel matrix; the answer is a matrix.")
+    []
+    """
+    return [match[match.lastgroup or 0] for match in _STATED.finditer(response)]
+
+
+def boxed(text: str) -> list[str]:
+    r"""List what the outermost ``\boxed{}``s hold, in order; one that never closes is no answer.
+
+    Examples
+    --------
+    >>> boxed(r"\boxed{a} and \boxed{\frac{b}{c}}")
+    ['a', '\\frac{b}{c}']
+    """
+    contents: list[str] = []
+    position = 0
+    while (start := text.find(r"\boxed{", position)) >= 0:
+        opened = start + len(r"\boxed{")
+        end = _closing_brace(text, opened)
+        if end is None:
+            break
+        contents.append(text[opened:end])
+        position = end
+    return contents
+
+
+def _closing_brace(text: str, start: int) -> int | None:
+    depth = 1
+    for brace in re.finditer(r"(?<!\\)(?:\\\\)*([{}])", text[start:]):
+        depth += 1 if brace[1] == "{" else -1
+        if depth == 0:
+            return start + brace.end(1) - 1
+    return None
+
+
+def normalise(latex: str) -> str:
+    r"""Write an answer without what doesn't change its meaning: spacing, sizes of delimiters, synonyms.
+
+    Examples
+    --------
+    >>> normalise(r"\left( \dfrac{a}{b} \right) .")
+    '(\\frac{a}{b})'
+    """
+    for pattern, replacement in _SPELLINGS:
+        latex = re.sub(pattern, replacement, latex)
+    return latex.rstrip(".,;")

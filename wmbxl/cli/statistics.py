@@ -1,0 +1,294 @@
+"""``wmbxl views`` and ``wmbxl bootstrap``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import click
+import pandas as pd
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from wmbxl.errors import BenchmarkError, FieldNotFound, UsageError
+from wmbxl.papers import paper_disjoint_slice, paper_disjoint_split
+from wmbxl.stats.lower_bound import score_responses
+from wmbxl.stats.resample import Bootstrap
+from wmbxl.stats.sensitivity import lengths, membership_by_n
+from wmbxl.stats.study import Study, analyse
+from wmbxl.stats.verdicts import VerdictFile, Verdicts, verdicts_from_frame
+from wmbxl.tables import FORMATS, Record, read_ids, read_records, show, table_files, write_files
+from wmbxl.views import (
+    SnapshotViews,
+    View,
+    audit_views,
+    licence_view,
+    listed_view,
+    read_metadata,
+    snapshot_views,
+    write_views,
+)
+
+# Tables and columns that fit a terminal and answer the first questions; everything is in the files.
+# An empty tuple shows all columns.
+_SHOWN: dict[str, tuple[str, ...]] = {
+    "views": (),
+    "flag_rates": (),
+    "full_vs_view": (),
+    "counterfactual": ("view", "model", "n_flagged", "delta_pp", "if_all_right_pp", "if_all_wrong_pp"),
+    "sensitivity": ("n", "problems", "S0", "S0_pct", "flip_pct", "pre_flagged_pct", "post_flagged_pct"),
+    "groups": (),
+    "buckets": (),
+    "rank_correlation": (),
+    "exact_format": ("view", "model", "judge_acc_full", "judge_delta_pp", "exact_acc_full", "exact_delta_pp"),
+}
+
+
+def _named(context: click.Context, parameter: click.Parameter, values: Sequence[str]) -> dict[str, str]:
+    pairs = {}
+    for value in values:
+        name, equals, rest = value.partition("=")
+        if not (name and equals and rest):
+            raise click.BadParameter(f"expected NAME=VALUE, found {value!r}.", context, parameter)
+        pairs[name] = rest
+    return pairs
+
+
+_SHARED = [
+    click.option("--audit", metavar="DIR", help="Folder that `wmbxl audit` wrote."),
+    click.option("--benchmark", metavar="FILE", help="Benchmark records (.jsonl, .csv, .parquet)."),
+    click.option("--id-field", default="problem_id", show_default=True, help="Benchmark field with the id."),
+    click.option("--view", "lists", multiple=True, metavar="NAME=IDS", callback=_named,
+                 help="A view from an id list."),
+    click.option("--undecided", type=click.Choice(["refuse", "exclude"]), default="refuse", show_default=True,
+                 help="What to do with problems that an incomplete audit could not decide."),
+    click.option("--snapshot", metavar="DATE", help="Last day of the corpus."),
+    click.option("--date-field", default="arxiv_id", show_default=True, help="Date or arXiv id."),
+    click.option("--format", "formats", multiple=True, type=click.Choice(FORMATS), default=["csv"],
+                 show_default=True, help="Format of the tables; may be given more than once."),
+    click.option("--out", required=True, metavar="DIR", help="Folder to write into."),
+]  # fmt: skip
+
+
+def _shared(command: Callable[..., None]) -> Callable[..., None]:
+    for option in reversed(_SHARED):
+        command = option(command)
+    return command
+
+
+@click.command("views")
+@_shared
+@click.option("--within", multiple=True, metavar="NAME", help="Also cut every audit view down to this view.")
+@click.option("--licence", multiple=True, metavar="NAME=LICENCE[,…]", callback=_named,
+              help="A view of the records with these licences.")  # fmt: skip
+@click.option("--licence-field", default="record_license", show_default=True)
+@click.option("--paper-disjoint", is_flag=True, help="The test problems of papers that are absent from training.")
+@click.option("--paper-split", type=float, metavar="FRACTION", help="A split with every paper on one side.")
+@click.option("--paper-field", default="paper_id", show_default=True)
+@click.option("--split-field", default="split", show_default=True)
+@click.option("--format-field", default="type", show_default=True, help="Field with the task format.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Seed of --paper-split.")
+def views_command(**given: Any) -> None:
+    """Cut views from an audit, id lists and benchmark records.
+
+    Each view is written as an id list and, with --benchmark, as JSON lines; manifest.json gives its rule,
+    parents, counts and checksums.
+    """
+    records = read_records(given["benchmark"], "--benchmark") if given["benchmark"] else []
+    frame = _benchmark_frame(records, given["id_field"])
+    metadata = read_metadata(given["audit"]) if given["audit"] else None
+    audited = [] if metadata is None else audit_views(metadata, given["undecided"])
+    others = _listed(given) + _record_views(frame, given)
+    views = [*audited, *_cut_down(audited, others, given["within"]), *others]
+    if not views:
+        raise UsageError("nothing says which views to cut. Give --audit DIR or --view NAME=ids.json; see --help.")
+    write_views(views, given["out"], records, given["id_field"])
+    tables = {"views": _view_table(views)}
+    if metadata is not None and given["snapshot"]:
+        tables["flag_rates"] = _flag_rates(metadata, snapshot_views(frame, given["snapshot"], given["date_field"]))
+    _publish(tables, given)
+
+
+def _benchmark_frame(records: Sequence[Record], id_field: str) -> pd.DataFrame:
+    frame = pd.DataFrame(records, dtype=object)
+    if not records:
+        return pd.DataFrame(columns=["problem_id"])
+    if id_field not in frame.columns:
+        raise FieldNotFound("benchmark records", id_field, frame.columns, "--id-field")
+    absent = frame[id_field].isna()
+    frame["problem_id"] = frame[id_field].astype(str)
+    repeated = frame["problem_id"].duplicated() & ~absent
+    issues = [f"record {row + 1}: no {id_field}" for row in frame.index[absent]]
+    issues += [f"record {row + 1}: {frame['problem_id'][row]!r} is further up too" for row in frame.index[repeated]]
+    if issues:
+        raise BenchmarkError("benchmark records", issues)
+    return frame
+
+
+def _require_records(frame: pd.DataFrame, given: dict[str, Any], options: Sequence[str]) -> None:
+    for option in options:
+        if given[option] and frame.empty:
+            raise UsageError(f"--{option.replace('_', '-')} looks at the benchmark's records. Add --benchmark FILE.")
+
+
+def _listed(given: dict[str, Any]) -> list[View]:
+    return [listed_view(name, read_ids(path, "--view"), path) for name, path in given["lists"].items()]
+
+
+def _record_views(frame: pd.DataFrame, given: dict[str, Any]) -> list[View]:
+    _require_records(frame, given, ("licence", "snapshot", "paper_disjoint", "paper_split"))
+    views = [
+        licence_view(name, frame, licences.split(","), given["licence_field"])
+        for name, licences in given["licence"].items()
+    ]
+    if given["snapshot"]:
+        dated = snapshot_views(frame, given["snapshot"], given["date_field"])
+        views += [dated.before, dated.after]
+    if given["paper_disjoint"]:
+        views.append(paper_disjoint_slice(frame, given["paper_field"], given["split_field"]))
+    if given["paper_split"] is not None:
+        split = paper_disjoint_split(
+            frame, given["paper_split"], given["seed"], given["paper_field"], given["format_field"]
+        )
+        views += [split.train, split.test]
+    return views
+
+
+def _cut_down(audited: Sequence[View], others: Sequence[View], within: Sequence[str]) -> list[View]:
+    known = {view.name: view for view in others}
+    for name in within:
+        if name not in known:
+            raise UsageError(f"--within {name}: no such view. Views: {', '.join(known) or '(none)'}; add it by --view.")
+    return [view.within(known[name]) for name in within for view in audited]
+
+
+def _view_table(views: Sequence[View]) -> pd.DataFrame:
+    return pd.DataFrame(
+        {
+            "view": [view.name for view in views],
+            "problems": [len(view) for view in views],
+            "undecided": [len(view.undecided) for view in views],
+            "rule": [view.rule for view in views],
+        }
+    )
+
+
+def _flag_rates(metadata: pd.DataFrame, snapshot: SnapshotViews) -> pd.DataFrame:
+    tables = []
+    for channel, rows in metadata.groupby("channel"):
+        table = membership_by_n(rows, str(channel), lengths(rows)[-1], snapshot)
+        dated = [name for name in table.columns if name.startswith(("pre_", "post_"))]
+        tables.append(table[["n", *dated]].assign(channel=channel))
+    return pd.concat(tables, ignore_index=True)
+
+
+@click.command("bootstrap")
+@_shared
+@click.option(
+    "--verdicts",
+    required=True,
+    metavar="FILE",
+    help="model, problem_id, is_correct (.jsonl, .csv, .parquet).",
+)
+@click.option("-n", "n", type=int, default=13, show_default=True, help="Reference length of n-grams.")
+@click.option("--channel", help="Channel of the audit; may be left out if there is only one.")
+@click.option("-B", "replicates", type=int, default=10_000, show_default=True, help="Number of resamples.")
+@click.option("--seed", type=int, default=0, show_default=True)
+@click.option("--rng", type=click.Choice(["philox", "release"]), default="philox", show_default=True,
+              help="release: the draws of the WirelessMathBench-XL authors.")  # fmt: skip
+@click.option("--interval", "method", type=click.Choice(["percentile", "basic", "bca"]), default="percentile",
+              show_default=True)  # fmt: skip
+@click.option("--level", type=float, default=0.95, show_default=True, help="Coverage asked for.")
+@click.option("--cluster", metavar="FIELD", help="Resample problems together that share this field, such as paper_id.")
+@click.option("--group-by", multiple=True, metavar="FIELD", help="Also per value of this field; may be repeated.")
+@click.option("--response-field", metavar="FIELD", help="Verdict field with the response, for the exact-format bound.")
+def bootstrap_command(**given: Any) -> None:
+    """Say how much filtering to a view changes accuracy, how much it could, and how sure one can be."""
+    names = ("replicates", "seed", "rng", "method", "level")
+    bootstrap = Bootstrap(**{name: given[name] for name in names})
+    records = read_records(given["benchmark"], "--benchmark") if given["benchmark"] else []
+    frame = _benchmark_frame(records, given["id_field"])
+    table = pd.DataFrame(read_records(given["verdicts"], "--verdicts"), dtype=object)
+    source = _verdict_file(table, frame, given)
+    _require_records(frame, given, ("snapshot", "response_field"))
+    dated = snapshot_views(frame, given["snapshot"], given["date_field"]) if given["snapshot"] else None
+    study = Study(
+        verdicts=source.verdicts,
+        views=tuple(_listed(given)),
+        metadata=read_metadata(given["audit"]) if given["audit"] else None,
+        n=given["n"],
+        channel=given["channel"],
+        undecided=given["undecided"],
+        snapshot=dated,
+        group_by=given["group_by"],
+        exact=_exact_verdicts(table, frame, given),
+    )
+    analysis = analyse(study, bootstrap)
+    remarks = [*source.remarks(), *_about_records(source.verdicts, frame), *analysis.remarks]
+    _publish(analysis.tables, given, remarks)
+
+
+def _about_records(verdicts: Verdicts, frame: pd.DataFrame) -> list[str]:
+    lost = sorted(set(verdicts.ids) - set(frame["problem_id"]))
+    if frame.empty or not lost:
+        return []
+    return [f"{len(lost)} problem(s) with verdicts have no benchmark record, such as {lost[0]!r}: no group has them."]
+
+
+def _verdict_file(table: pd.DataFrame, frame: pd.DataFrame, given: dict[str, Any]) -> VerdictFile:
+    wanted = list(dict.fromkeys([*given["group_by"], *([given["cluster"]] if given["cluster"] else [])]))
+    source = verdicts_from_frame(table, () if len(frame) else wanted, given["verdicts"])
+    verdicts = source.verdicts
+    if len(frame):
+        verdicts = verdicts.describe(frame, wanted, "--group-by or --cluster")
+    if given["cluster"]:
+        verdicts = verdicts.clustered_by(given["cluster"])
+    return replace(source, verdicts=verdicts)
+
+
+def _exact_verdicts(table: pd.DataFrame, frame: pd.DataFrame, given: dict[str, Any]) -> Verdicts | None:
+    if not given["response_field"]:
+        return None
+    scored = score_responses(table.astype({"problem_id": str}), frame, given["response_field"])
+    return _verdict_file(scored, frame, given).verdicts
+
+
+def _publish(tables: dict[str, pd.DataFrame], given: dict[str, Any], remarks: Sequence[str] = ()) -> None:
+    write_files(given["out"], table_files(tables, given["formats"]))
+    console = Console()
+    for name in [name for name in _SHOWN if name in tables]:
+        console.print(_rich_table(name, tables[name]))
+    for line in [*remarks, *_grouped_notes(tables)]:
+        console.print(f"- {line}", markup=False, highlight=False)
+    console.print(f"Wrote {', '.join(tables)} to {given['out']}", markup=False, highlight=False)
+
+
+def _rich_table(name: str, frame: pd.DataFrame) -> Table:
+    shown = frame[[column for column in _SHOWN[name] or frame.columns if column in frame.columns]]
+    lows = [column for column in shown.columns if column.startswith("ci_low")]
+    for low in lows:
+        high = low.replace("ci_low", "ci_high")
+        ends = [(show(a), show(b)) for a, b in zip(shown[low], shown[high], strict=True)]
+        shown = shown.assign(**{low: [f"{a} to {b}" if a else "" for a, b in ends]}).drop(columns=high)
+    table = Table(title=name, title_justify="left")
+    for column in shown.columns:
+        right = column in lows or pd.api.types.is_numeric_dtype(shown[column])
+        header = "interval" if column in lows else str(column).replace("_", " ")
+        table.add_column(header, justify="right" if right else "left", overflow="fold")
+    for row in shown.itertuples(index=False):
+        table.add_row(*(escape(show(value)) for value in row))
+    return table
+
+
+def _grouped_notes(tables: dict[str, pd.DataFrame]) -> list[str]:
+    if "notes" not in tables:
+        return []
+    shown = tables["notes"]["table"] == "full_vs_view"
+    lines = [
+        f"{rows.iloc[0]}{f' and {len(rows) - 1} more' if len(rows) > 1 else ''}: {note}"
+        for note, rows in tables["notes"][shown].groupby("note", sort=False)["row"]
+    ]
+    others = int((~shown).sum())
+    return [*lines, f"{others} note(s) on the other tables are in the table 'notes'."] if others else lines
