@@ -91,9 +91,8 @@ def test_incomplete_is_exit_status_3(place: Path, tmp_path: Path) -> None:
     done = run(*args)
     assert done.returncode == 3
     assert "Incomplete" in done.stdout
-    assert "1 record(s) that are not JSON (not_json" in " ".join(done.stdout.split()).replace(
-        "records", "record(s)", 0
-    ) or ("not_json" in done.stdout and "text_number" in done.stdout)
+    assert "1 records that are not JSON (not_json" in done.stdout
+    assert "1 texts that are numbers (text_number" in done.stdout
     assert run("status", str(tmp_path / "run")).stdout.startswith("Incomplete")
     accepted = run(*args, "--accept-unread", "0.01")
     assert accepted.returncode == 0
@@ -137,7 +136,7 @@ def test_a_killed_run_is_resumed(place: Path, tmp_path: Path, checkpoints: int) 
 @pytest.mark.parametrize(
     ("args", "words"),
     [
-        (["audit"], ["benchmark: Field required", "corpora: Field required", "out: Field required"]),
+        (["audit"], ["give --benchmark PATH", "give --corpus NAME=URL", "give --out DIR"]),
         (["audit", "--corpus", "nothing", "--benchmark", "b", "--out", "o"], ["expected NAME=URL"]),
         (["audit", "--corpus", "a=b", "--benchmark", "b", "--out", "o", "-n", "x"], ["-n x", "whole numbers"]),
         (["audit", "--corpus", "a=b", "--benchmark", "b", "--out", "o", "-n", "0"], ["between 1 and 64"]),

@@ -224,6 +224,8 @@ def _check(corpora: Sequence[Corpus], accept_unread: float, evidence_cap: int) -
     names = [corpus.name for corpus in corpora]
     if len(set(names)) < len(names):
         raise UsageError(f"two corpora have the same name: {', '.join(names)}")
+    if all(corpus.role != "release" for corpus in corpora):
+        raise UsageError("no corpus has the role release, so nothing would decide S0 and S1: give one that role")
     if not 0 <= accept_unread <= 1:
         raise UsageError(f"accept_unread is a share between 0 and 1, not {accept_unread}")
     if evidence_cap < 0:
@@ -261,12 +263,14 @@ def _open_folder(
         folder.clear()
     if folder.exists("audit.json"):
         there = folder.read_json()
-        held_to = ("profile", "ns", "channels", "evidence_cap", "benchmark", "index")
-        differing = [name for name in held_to if there.get(name) != about[name]]
-        if (differing and there.get("index") != index.fingerprint) or "evidence_cap" in differing:
-            what = "; ".join(f"{name} was {there.get(name)}, is {about[name]}" for name in differing)
+        settings = ("profile", "ns", "channels", "evidence_cap")
+        differing = [
+            f"{name} was {there.get(name)}, is {about[name]}" for name in settings if there.get(name) != about[name]
+        ]
+        if differing or there.get("index") != index.fingerprint:
             raise RunMismatch(
-                f"{folder.url} holds another audit ({what}): choose another --out, or --restart to delete what is there"
+                f"{folder.url} holds another audit ({'; '.join(differing) or 'the benchmark has changed'}): "
+                "choose another --out, or --restart to delete the audit that is there"
             )
     keys = folder.checkpoints()
     stale = len(keys - {task.key for task in tasks})

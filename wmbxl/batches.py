@@ -78,6 +78,8 @@ class Account:
         What ended the piece early.
     names : set of str
         Fields seen in records that lack the text field.
+    fields : set of str
+        Fields of the piece's first record, or of its schema.
     consumed : callable
         Returns how many bytes of the file have been read so far; an estimate, for progress.
     """
@@ -91,6 +93,7 @@ class Account:
     lost_bytes: int = 0
     fault: Unreadable | None = None
     names: set[str] = field(default_factory=set)
+    fields: set[str] = field(default_factory=set)
     consumed: Callable[[], int] = lambda: 0
 
     def skip(self, reason: str, size: int) -> None:

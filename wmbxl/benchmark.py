@@ -109,7 +109,8 @@ def read_benchmark(
     text_fields : sequence of str
         The fields that make up the prompt, in order, joined by a blank line. Empty and null ones are left out.
     answer_field : str, optional
-        The field with the answer, indexed as a channel of its own. Numbers are taken as written; null is no answer.
+        The field with the answer, indexed as a channel of its own. A number is taken as Python
+        prints it; null is no answer.
     storage_options : mapping, optional
         For fsspec.
 
@@ -216,11 +217,14 @@ def _issues(row: dict[str, Any], id_field: str, text_fields: Sequence[str], answ
 def _files(path: str, storage_options: dict[str, Any]) -> list[str]:
     try:
         filesystem, root = fsspec.url_to_fs(path, **storage_options)
-    except (ImportError, ValueError) as error:
-        raise UsageError(f"{path}: {error}") from error
-    if not filesystem.exists(root):
-        raise NothingMatches(f"{path}: there is no such benchmark file or folder")
-    if not filesystem.isdir(root):
+        if not filesystem.exists(root):
+            raise NothingMatches(f"{path}: there is no such benchmark file or folder")
+        folder = filesystem.isdir(root)
+    except UsageError:
+        raise
+    except Exception as error:  # each store has errors of its own
+        raise UsageError(f"{path}: the benchmark can't be reached: {type(error).__name__}: {error}") from error
+    if not folder:
         return [path]
     names = sorted(
         name for name in filesystem.find(root)

@@ -112,6 +112,7 @@ class _Readable:
 
 def _columns(schema: pa.Schema, options: ReadOptions, account: Account, rows: int) -> list[str] | None:
     """Return the columns to read; None, and an account of it, if the text field isn't there."""
+    account.fields.update(column_names(schema))
     if find_column(schema, options.text_field) is None:
         account.names.update(column_names(schema))
         if rows > 0:

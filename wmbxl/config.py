@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic import AliasChoices, BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from wmbxl.benchmark import Benchmark, read_benchmark
 from wmbxl.corpus import BLOCK_SIZE, Corpus
@@ -55,7 +55,7 @@ class AuditConfig(_Section):
     benchmark: BenchmarkConfig
     corpora: list[CorpusConfig] = Field(min_length=1)
     out: str
-    ns: list[int] = Field(default=[13], min_length=1)
+    ns: list[int] = Field(default=[13], min_length=1, validation_alias=AliasChoices("ns", "n"))
     profile: Profile = "release"
     workers: int | None = Field(default=None, ge=1)
     scheduler: str | None = None
@@ -114,8 +114,18 @@ def validate(content: dict[str, Any], where: str) -> AuditConfig:
         raise UsageError(f"{where}: {len(lines)} problem(s)\n" + "\n".join(lines)) from error
 
 
+_OPTIONS = {
+    "benchmark": "--benchmark PATH",
+    "benchmark.path": "--benchmark PATH",
+    "corpora": "--corpus NAME=URL",
+    "out": "--out DIR",
+}
+
+
 def _say(issue: Any) -> str:
     place = ".".join(str(part) for part in issue["loc"])
+    if issue["type"] == "missing" and place in _OPTIONS:
+        return f"{place}: missing: give {_OPTIONS[place]}, or {place} in a YAML file"
     if issue["type"] == "extra_forbidden":
         known = {**AuditConfig.model_fields, **CorpusConfig.model_fields, **BenchmarkConfig.model_fields}
         close = get_close_matches(str(issue["loc"][-1]), known, n=1)

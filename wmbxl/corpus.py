@@ -186,10 +186,8 @@ def _expand(corpus: Corpus, url: str) -> tuple[list[Shard], list[LeftOut]]:
             return [_shard(corpus, filesystem, filesystem.info(root))], []
         else:
             return [], []
-    except (ImportError, ValueError) as error:
-        raise UsageError(f"corpus {corpus.name}: {url}: {error}") from error
-    except PermissionError as error:
-        raise UsageError(f"corpus {corpus.name}: {url}: permission denied while listing: {error}") from error
+    except Exception as error:  # each store has errors of its own
+        raise UsageError(f"corpus {corpus.name}: {url} can't be listed: {type(error).__name__}: {error}") from error
     return _choose(corpus, filesystem, base, entries)
 
 

@@ -14,10 +14,14 @@ import fsspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from wmbxl.errors import NothingMatches, UsageError
+from wmbxl.errors import NothingMatches, UsageError, WmbxlError
 from wmbxl.streams import retry
 
 CHECKPOINTS = "checkpoints"
+FILES = (
+    "audit.json", "index.arrow", "metadata.parquet", "metadata_by_corpus.parquet", "ngrams.parquet",
+    "evidence.parquet", "ledger.parquet",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -34,6 +38,10 @@ class RunFolder:
     url: str
     storage_options: Mapping[str, Any] = field(default_factory=dict, repr=False)
 
+    def __post_init__(self) -> None:
+        if "://" not in self.url:  # workers have working folders of their own
+            object.__setattr__(self, "url", str(Path(self.url).absolute()))
+
     def _place(self, name: str) -> tuple[Any, str]:
         filesystem, root = fsspec.url_to_fs(self.url, **self.storage_options)
         return filesystem, f"{root.rstrip('/')}/{name}"
@@ -41,10 +49,13 @@ class RunFolder:
     def write(self, name: str, data: bytes) -> None:
         """Write a file atomically."""
         filesystem, path = self._place(name)
-        if _is_local(filesystem):
-            _write_local(Path(path), data)
-        else:  # an object appears when its last byte has arrived
-            retry(filesystem.pipe_file, path, data)
+        try:
+            if _is_local(filesystem):
+                _write_local(Path(path), data)
+            else:  # an object appears when its last byte has arrived
+                retry(filesystem.pipe_file, path, data)
+        except (OSError, ValueError) as error:
+            raise WmbxlError(f"{self.url}/{name}: can't be written: {type(error).__name__}: {error}") from error
 
     def read(self, name: str) -> bytes:
         """Read a file.
@@ -76,10 +87,11 @@ class RunFolder:
         return {Path(name).stem for name in names if str(name).endswith(".arrow")}
 
     def clear(self) -> None:
-        """Delete the folder's checkpoints and tables."""
-        filesystem, path = self._place("")
-        if filesystem.exists(path):
-            filesystem.rm(path.rstrip("/"), recursive=True)
+        """Delete the files of an audit, and nothing else that the folder holds."""
+        for name in (*FILES, CHECKPOINTS):
+            filesystem, path = self._place(name)
+            if filesystem.exists(path):
+                filesystem.rm(path, recursive=True)
 
     def read_json(self, name: str = "audit.json") -> dict[str, Any]:
         """Read a JSON file."""

@@ -6,6 +6,7 @@ Python string is built. Whatever msgspec refuses, or has no plain text, goes thr
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
@@ -112,6 +113,8 @@ class _Builder:
         account = self.account
         row, account.records = account.records, account.records + 1
         account.decoded += len(line)
+        if row == 0:
+            self._note_fields(line)
         string = self.find(line) or self._find_slowly(line)
         if string is None:
             return
@@ -120,6 +123,11 @@ class _Builder:
         self.strings.append(string)
         self.rows.append(row)
         self.held += len(line)
+
+    def _note_fields(self, line: bytes) -> None:
+        with contextlib.suppress(Skip):
+            record = parse_json(line).value
+            self.account.fields.update(field_names(record) if isinstance(record, dict) else ())
 
     def _find_slowly(self, line: bytes) -> bytes | None:
         """Return the text as a JSON string, or None for a record that is skipped and counted."""

@@ -7,11 +7,12 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from wmbxl.__about__ import __version__
 from wmbxl.batches import Account
 from wmbxl.corpus import Corpus
 from wmbxl.errors import FieldNotFound
 from wmbxl.readers import read
-from wmbxl.records import NO_TEXT
+from wmbxl.records import GAPS
 from wmbxl.types import Shard
 
 TASKS_AIMED_AT = 4096  # small shards share tasks so that there aren't many more tasks of a corpus than this
@@ -25,8 +26,8 @@ class Task:
     Parameters
     ----------
     key : str
-        Names the checkpoint. It covers the index, the evidence cap, how the corpus is read, and every piece with
-        its size and version, so that a result is only taken up where all of these are the same.
+        Names the checkpoint. It covers wmbxl's version, the index, the evidence cap, how the corpus is read, and
+        every piece with its size and version: a result is only taken up where all of these are the same.
     corpus : str
     shards : tuple of Shard
     """
@@ -72,12 +73,12 @@ def _groups(shards: Sequence[Shard], block_size: int, most: int) -> Iterator[lis
 def _key(corpus: Corpus, shards: Sequence[Shard], fingerprint: str, cap: int) -> str:
     pieces = [[s.url, s.start, s.stop, s.unit, s.size, s.version] for s in shards]
     reading = [corpus.text_field, corpus.id_field, corpus.join_lists, corpus.max_zstd_window]
-    content = json.dumps([fingerprint, cap, corpus.name, reading, pieces])
+    content = json.dumps([__version__, fingerprint, cap, corpus.name, reading, pieces])
     return hashlib.sha256(content.encode()).hexdigest()[:32]
 
 
 def check_fields(corpus: Corpus) -> None:
-    """Look into a few shards and stop early if no record there has the text field.
+    """Look into a few shards and stop early if no record there has the text field, or the id field.
 
     Raises
     ------
@@ -86,18 +87,24 @@ def check_fields(corpus: Corpus) -> None:
     shards = corpus.listing.shards
     step = max(1, (len(shards) - 1) // (_SAMPLED - 1))
     names: set[str] = set()
+    documents, with_text, with_id = 0, False, False
     for shard in shards[::step][:_SAMPLED]:
         account = Account()
-        next(read(shard, account), None)
-        if account.documents or any(account.skipped[reason] for reason in account.skipped if _has_field(reason)):
-            return
-        names |= account.names
-    if names:
+        batch = next(read(shard, account), None)
+        names |= account.names | account.fields
+        documents += account.documents
+        with_text = (
+            with_text or any(reason in account.skipped for reason in _TEXT_FIELD_THERE) or bool(account.documents)
+        )
+        with_id = with_id or (batch is not None and any(batch.ids[i] is not None for i in range(min(100, len(batch)))))
+    if names and not with_text:
         raise field_not_found(corpus, names)
+    if corpus.id_field and names and documents and not with_id:
+        raise FieldNotFound(f"corpus {corpus.name}", corpus.id_field, names, "--corpus-id-field (id_field in YAML)")
 
 
-def _has_field(reason: str) -> bool:
-    return reason.startswith("text_") and reason != NO_TEXT[0]
+# Reasons for which a record is skipped although it has the text field.
+_TEXT_FIELD_THERE = ("text_null", *(reason for reason in GAPS if reason.startswith("text_")))
 
 
 def field_not_found(corpus: Corpus, names: set[str] | frozenset[str]) -> FieldNotFound:

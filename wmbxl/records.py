@@ -13,9 +13,8 @@ import pyarrow as pa
 
 from wmbxl.text import replace_surrogates
 
-# Reasons that leave no gap: the document has no text to audit.
-NO_TEXT = ("text_missing", "text_null", "text_empty")
-# Reasons that leave a gap, and what a person is told about them.
+# Reasons that leave a gap, and what a person is told about them. The others (text_missing, text_null, text_empty:
+# there is no text to audit; utf8_repaired: it was audited) leave none.
 GAPS = {
     "not_json": "records that are not JSON",
     "not_object": "records that are not JSON objects",
@@ -157,7 +156,9 @@ def text_of(value: Any, join_lists: bool) -> str:
         raise Skip("text_list")
     if isinstance(value, bool):
         raise Skip("text_boolean")
-    raise Skip("text_object" if isinstance(value, Mapping) else "text_number")
+    if isinstance(value, Mapping):
+        raise Skip("text_object")
+    raise Skip("text_number" if isinstance(value, int | float | Number) else "text_other")
 
 
 def record_text(parsed: Any, name: str, join_lists: bool) -> str:

@@ -23,9 +23,15 @@ class Watch:
     flagged : set of int
         Problems with a hit in a ``release`` corpus so far, at the reference n.
     unread : Counter
-        Bytes of files that could not be audited, by reason.
+        Pieces and records that could not be audited, by reason.
     dashboard : str
         Address of Dask's dashboard.
+    notes : list of str
+        What the user should know of how the run began.
+    started : float
+        Monotonic time of the start, in seconds.
+    told : bool
+        Whether a worker has sent anything yet.
     """
 
     pieces: int = 0
@@ -40,10 +46,12 @@ class Watch:
     dashboard: str = ""
     notes: list[str] = field(default_factory=list)
     started: float = field(default_factory=time.monotonic)
+    told: bool = False
     _reading: dict[str, int] = field(default_factory=dict)
 
     def take(self, event: dict[str, Any]) -> None:
         """Take up an event of a worker."""
+        self.told = True
         if event["kind"] == "batch":
             self.documents += event["documents"]
             self.windows += event["windows"]

@@ -41,6 +41,7 @@ class IndexPlugin(WorkerPlugin):  # type: ignore[misc]
         """Write the index beside the worker's other files and map it."""
         path = Path(worker.local_directory) / f"{self.name}.arrow"
         path.write_bytes(self.data)
+        self.data = b""  # this copy of the plugin lives as long as the worker
         _indexes[self.fingerprint] = ProbeIndex.open(path)
 
     def teardown(self, worker: Any) -> None:

@@ -82,7 +82,7 @@ def audit(config: str | None, restart: bool, **options: Any) -> None:
 
 def _merge(content: dict[str, Any], options: dict[str, Any]) -> dict[str, Any]:
     """Lay the options that were given over the settings of the file."""
-    given = {name: value for name, value in options.items() if value not in (None, (), False)}
+    given = {name: value for name, value in options.items() if value is not None and value != () and value is not False}
     merged = dict(content)
     benchmark = merged.get("benchmark", {})
     benchmark = {"path": benchmark} if isinstance(benchmark, str) else dict(benchmark)
@@ -141,13 +141,14 @@ _directory = click.argument("directory", metavar="DIR")
 @click.command()
 @_directory
 def status(directory: str) -> None:
-    """Explain what a run folder holds."""
+    """Explain what a run folder holds. Exit status as for audit: 3 for one that is incomplete or not finished."""
     folder = RunFolder(directory)
     info = folder.read_json()
     if info["status"] == "running":
         show_unfinished(folder, info)
         sys.exit(INCOMPLETE)
     show_audit(Audit.open(directory))
+    sys.exit(0 if info["status"] == "complete" else INCOMPLETE)
 
 
 @click.command()
@@ -193,10 +194,12 @@ def recheck(directory: str, config: str | None) -> None:
     outcome = run_recheck(audit, options, lambda url, rows: console.print(f"{rows:>8,} rows  {url}", soft_wrap=True))
     for line in outcome.failures:
         click.echo(line, err=True)
-    console.print(
-        f"{outcome.confirmed:,} rows confirmed, {len(outcome.failures):,} differ, {outcome.unplaced:,} can't be placed "
-        "(they follow a part of their shard that could not be read)"
-    )
+    console.print(f"{outcome.confirmed:,} rows confirmed, {len(outcome.failures):,} differ", soft_wrap=True)
+    if outcome.unplaced:
+        console.print(
+            f"{outcome.unplaced:,} rows can't be placed: they follow a part of their shard that could not be read",
+            soft_wrap=True,
+        )
     sys.exit(1 if outcome.failures else 0)
 
 

@@ -24,10 +24,10 @@ _progress = Console(stderr=True)
 LINE_EVERY = 10.0  # seconds between lines where there is no terminal
 
 _MEANING = {
-    "text_missing": "without the text field",
-    "text_null": "with a null text",
-    "text_empty": "with an empty text",
-    REPAIRED: "with bytes that are not UTF-8, audited with U+FFFD in their place",
+    "text_missing": "records without the text field",
+    "text_null": "records with a null text",
+    "text_empty": "records with an empty text",
+    REPAIRED: "records with bytes that are not UTF-8, audited with U+FFFD in their place",
     **GAPS,
 }
 
@@ -69,6 +69,8 @@ def _live(watch: Watch) -> Table:
 def _line(watch: Watch) -> str:
     if not watch.pieces:
         return "indexing the benchmark and listing the corpus"
+    if not watch.told:
+        return f"{watch.pieces:,} pieces, {size(watch.file_bytes)}: starting workers, which compile the scan first"
     rate = watch.windows / watch.seconds if watch.seconds else 0
     parts = [
         f"{size(watch.file_bytes_read)} of {size(watch.file_bytes)}",
@@ -187,7 +189,7 @@ def _say_gaps(corpus: dict[str, Any]) -> None:
     for reason, amount in corpus["skipped"].items():
         colour = "red" if reason in GAPS else "yellow"
         console.print(
-            f"  {corpus['name']}: [{colour}]{amount['records']:,} record(s)[/] {_MEANING[reason]} ({reason}, "
+            f"  {corpus['name']}: [{colour}]{amount['records']:,}[/] {_MEANING[reason]} ({reason}, "
             f"{size(amount['bytes'])})"
         )
     if corpus["left_out"]:
