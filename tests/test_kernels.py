@@ -1,9 +1,11 @@
 """Each kernel against plain Python."""
 
+import itertools
 import json
 import struct
 from typing import Any
 
+import numba
 import numpy as np
 import pytest
 import xxhash
@@ -166,32 +168,104 @@ def test_no_documents() -> None:
 # ---------------------------------------------------------------- case
 
 
-def has_capital(text: str) -> bool:
+def changes(text: str) -> bool:
+    """Whether lower-casing changes a character outside ASCII."""
     return any(ord(char) >= 0x80 and char.lower() != char for char in text)
+
+
+def words_found(texts: list[str]) -> list[tuple[int, int, int]]:
+    """Return (document, start, end) of the words to lower-case, in code points."""
+    data, offsets = packed([text.encode() for text in texts])
+    few = np.full((1, 3), -1, dtype=np.int64)
+    words = np.empty((kernels.capital_words(data, offsets, scan._CAPITALS, few), 3), dtype=np.int64)
+    assert kernels.capital_words(data, offsets, scan._CAPITALS, words) == len(words)
+    assert words[:1].tolist() == few[: len(words)].tolist()  # what doesn't fit is only counted
+
+    def point(doc: int, at: int) -> int:
+        return len(data[offsets[doc] : at].tobytes().decode())
+
+    return [(doc, point(doc, start), point(doc, end)) for doc, start, end in words.tolist()]
+
+
+def check_words(texts: list[str]) -> None:
+    """The words that are found are all that change, and lower-casing them alone does what lower-casing all does."""
+    found = words_found(texts)
+    assert found == sorted(found)
+    for doc, text in enumerate(texts):
+        lowered, before = "", 0
+        for start, end in [(start, end) for which, start, end in found if which == doc]:
+            assert before <= start < end
+            assert changes(text[start:end])
+            assert not changes(text[before:start])
+            lowered += text[before:start] + text[start:end].lower()
+            before = end
+        assert not changes(text[before:])
+        # ASCII is left to the kernels.
+        assert (lowered + text[before:]).lower() == text.lower()
 
 
 def test_every_letter_that_lower_casing_changes_is_known() -> None:
     everything = [chr(code) for code in range(0x80, 0x110000) if not 0xD800 <= code < 0xE000]
-    data, offsets = packed([char.encode() for char in everything])
-    got = kernels.capitals(data, offsets, scan._CAPITALS)
-    assert got.tolist() == [has_capital(char) for char in everything]
+    found = {doc for doc, _, _ in words_found(everything)}
+    assert found == {doc for doc, char in enumerate(everything) if char.lower() != char}
 
 
-@pytest.mark.parametrize("char", ["É", "İ", "Σ", "\u212a", "\U00010400", "é", "中", "😀"])
+@pytest.mark.parametrize("char", ["É", "İ", "Σ", "\u212a", "\U00010400", "é", "中", "😀", "\u3000Α\u3000", " Σ\u0085"])
 def test_capitals_at_every_offset(char: str) -> None:
     for before in range(132):
         for after in (0, 1, 63, 64, 65):
-            texts = ["a" * before, "b" * (before % 7) + char + "c" * after, "d" * 70]
-            got = kernels.capitals(*packed([text.encode() for text in texts]), scan._CAPITALS)
-            assert got.tolist() == [False, has_capital(char), False]
+            check_words(["a" * before, "b" * (before % 7) + char + "c" * after, "d " * 35, char])
+
+
+def test_words_of_every_oddity() -> None:
+    check_words([naive.clean(text) for text in strategies.ODDITIES])
 
 
 @settings(deadline=None)
 @given(st.lists(strategies.documents(), max_size=4))
-def test_capitals_of_any_text(texts: list[str]) -> None:
-    texts = [naive.clean(text) for text in texts]
-    got = kernels.capitals(*packed([text.encode() for text in texts]), scan._CAPITALS)
-    assert got.tolist() == [has_capital(text) for text in texts]
+def test_words_of_any_text(texts: list[str]) -> None:
+    check_words([naive.clean(text) for text in texts])
+
+
+@settings(deadline=None)
+@given(st.lists(st.text(" \t\u2028\u3000\x1f\x85a\u200b", max_size=5), max_size=6))
+def test_blank_documents(texts: list[str]) -> None:
+    got = kernels.blank_documents(*packed([text.encode() for text in texts]))
+    assert got.tolist() == [not text.strip() for text in texts]
+
+
+# ---------------------------------------------------------------- JSON strings
+
+ESCAPES = [
+    *["\\n", "\\t", "\\r", "\\b", "\\f", "\\/", "\\\\", '\\"'],
+    *["\\u0000", "\\u00e9", "\\u4E2d", "\\uFFFF", "\\uD83D\\uDE00"],
+    *["\\ud800", "\\udfff", "\\ud83d", "\\ude00"],
+    *["a", "n", "u", "é", "中", "😀", "\x00", " " * 63, "x" * 64],
+]
+
+
+def unescaped(strings: list[str]) -> list[str]:
+    source, bounds = packed([string.encode() for string in strings])
+    out, offsets = np.empty(len(source) + 64, dtype=np.uint8), np.empty_like(bounds)
+    kernels.unescape(source, bounds, out, offsets)
+    return [out[a:b].tobytes().decode() for a, b in itertools.pairwise(offsets.tolist())]
+
+
+def check_strings(strings: list[str]) -> None:
+    assert unescaped(strings) == [naive.clean(json.loads(string, strict=False)) for string in strings]
+
+
+@settings(deadline=None)
+@given(st.lists(st.lists(st.sampled_from(ESCAPES), max_size=12), max_size=5))
+def test_json_strings(parts: list[list[str]]) -> None:
+    check_strings([f'"{"".join(pieces)}"' for pieces in parts])
+
+
+@pytest.mark.parametrize("escape", ESCAPES)
+def test_json_strings_at_every_offset(escape: str) -> None:
+    for before in range(70):
+        for tail in ("", "é", "z" * 70):
+            check_strings([f'"{"y" * before}{escape}{tail}"', '"\\u0041"'])
 
 
 # ---------------------------------------------------------------- places
@@ -276,6 +350,16 @@ def test_values_cut_at_every_byte() -> None:
 # ---------------------------------------------------------------- tables
 
 
+@numba.njit
+def look_up(slots: Array, hashes: Array, value: Any, shift: Any) -> int:
+    return kernels.look_up(slots, hashes, value, shift)  # which may only be called from compiled code
+
+
+@numba.njit
+def in_filter(table: Array, value: Any, shift: Any) -> bool:
+    return kernels.in_filter(table, value, shift)
+
+
 @settings(deadline=None)
 @given(st.sets(st.integers(0, 2**64 - 1), max_size=50), st.sets(st.integers(0, 2**64 - 1), max_size=20))
 def test_what_is_entered_is_found(entered: set[int], others: set[int]) -> None:
@@ -285,6 +369,6 @@ def test_what_is_entered_is_found(entered: set[int], others: set[int]) -> None:
     kernels.fill_slots(slots, hashes, shift)
     kernels.add_to_filter(bloom, hashes, shift)
     for value in [*entered, *others]:
-        at = kernels.look_up(slots, hashes, np.uint64(value), shift)
+        at = look_up(slots, hashes, np.uint64(value), shift)
         assert at == (sorted(entered).index(value) if value in entered else -1)
-    assert all(kernels.in_filter(bloom, np.uint64(value), shift) for value in entered)
+    assert all(in_filter(bloom, np.uint64(value), shift) for value in entered)

@@ -2,6 +2,7 @@
 
 import bz2
 import lzma
+import sys
 import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -13,7 +14,12 @@ from wmbxl.errors import Unreadable
 from wmbxl.formats import Codec
 
 from tests import tools
-from tests.tools import COMPRESS, jsonl, read, skippable, zstd
+from tests.tools import COMPRESS, jsonl, read, skippable
+
+if sys.version_info >= (3, 14):
+    from compression import zstd
+else:
+    from backports import zstd
 
 CODECS = ["gz", "bz2", "xz", "zst"]
 TEXTS = tools.bulk()

@@ -129,7 +129,7 @@ def read_shard(shard: Shard) -> Read:
     for batch in readers.read(shard, account):
         got.texts.extend(batch.text(doc) for doc in range(len(batch)))
         got.rows.extend(batch.rows.tolist())
-        got.ids.extend(batch.ids)
+        got.ids.extend(batch.ids[doc] for doc in range(len(batch)))
     return got.check()
 
 
@@ -141,7 +141,7 @@ def read(path: Path | str, data: bytes | None = None, **options: Any) -> Read:
     return read_shard(shard)
 
 
-class Trouble(LocalFileSystem):
+class Trouble(LocalFileSystem):  # type: ignore[misc]
     """The local filesystem, with faults."""
 
     protocol = "trouble"

@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from wmbxl.errors import Unreadable
 from wmbxl.records import GAPS
+from wmbxl.vector import WIDTH
 
 Array = np.ndarray[Any, Any]
 
@@ -47,11 +48,20 @@ class Batch:
         return cls(buffer, bounds, rows, ids)
 
     def __post_init__(self) -> None:
+        if len(self.data) < WIDTH:  # the kernels look at 64 bytes at once
+            object.__setattr__(self, "data", np.concatenate([self.data, np.zeros(WIDTH, dtype=np.uint8)]))
         # Arrow's own buffers are writable and mapped ones are not; the kernels would compile for each.
         self.data.flags.writeable = self.offsets.flags.writeable = False
 
     def __len__(self) -> int:
         return len(self.rows)
+
+    def blank_documents(self) -> list[int]:
+        """Return the documents that hold nothing but white space."""
+        start, end = self.offsets[:-1], self.offsets[1:]
+        first = self.data[np.minimum(start, len(self.data) - 1)]
+        suspects = np.flatnonzero((start == end) | (first <= 0x20) | (first >= 0x80))
+        return [doc for doc in suspects.tolist() if not self.text(doc).strip()]
 
     def text(self, doc: int) -> str:
         """Return the text of document `doc`."""

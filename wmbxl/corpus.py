@@ -223,6 +223,8 @@ def _walk_local(base: str) -> Iterator[dict[str, Any]]:
             folders.clear()
             continue
         seen.add(real)
+        # Of two names of a folder the real one is used, whatever the order of the directory.
+        folders.sort(key=lambda name, folder=folder: (Path(folder, name).is_symlink(), name))  # type: ignore[misc]
         for name in files:
             path = f"{folder.rstrip('/')}/{name}"
             try:

@@ -223,6 +223,11 @@ class _Surfaces:
     def ends(self) -> Array:
         return self.edges[1::2]
 
+    def windows(self, n: int) -> Array:
+        """Return the first token of every window of `n` tokens that lies in one surface."""
+        token = np.arange(len(self.starts))
+        return token[token + n <= np.repeat(self.bounds[1:], np.diff(self.bounds))]
+
     @classmethod
     def of(cls, benchmark: Benchmark, normaliser: Normaliser) -> _Surfaces:
         tokens = [
@@ -232,7 +237,8 @@ class _Surfaces:
         ]
         lengths = np.array([len(token) for surface in tokens for token in surface], dtype=np.int64)
         starts = np.cumsum(lengths + 1) - lengths - 1
-        joined = b" ".join(token for surface in tokens for token in surface)
+        # The kernels load words of eight bytes, up to seven of them behind a token.
+        joined = b" ".join(token for surface in tokens for token in surface) + b" " * 8
         bounds = np.cumsum([0] + [len(surface) for surface in tokens])
         edges = np.stack([starts, starts + lengths], axis=1).ravel()
         return cls(np.frombuffer(joined, dtype=np.uint8), edges, bounds.astype(np.int64))
@@ -252,7 +258,8 @@ def _shift_for(bits: int) -> int:
 def _hash_tables(surfaces: _Surfaces, ns: Sequence[int], seed: int, profile: Profile) -> dict[str, Array] | None:
     """Return the tables, or None if two n-grams of the benchmark have the same hash under this seed."""
     release = profile == "release"
-    token_hash = kernels.hash_tokens(surfaces.text, surfaces.edges, release, np.uint64(seed))
+    token_hash = np.empty(len(surfaces.starts), dtype=np.uint64)
+    kernels.hash_tokens(surfaces.text, surfaces.edges, release, np.uint64(seed), token_hash)
     parts = [_grams(surfaces, token_hash, n) for n in ns]
     if any(part is None for part in parts):
         return None
@@ -261,7 +268,10 @@ def _hash_tables(surfaces: _Surfaces, ns: Sequence[int], seed: int, profile: Pro
     if len(np.unique(hashes)) < len(hashes):
         return None
     q, stride = _sampling(ns[0])
-    qgrams = np.unique(kernels.hash_qgrams(surfaces.text, surfaces.edges, surfaces.bounds, q))
+    first = surfaces.windows(q)
+    qgrams = np.empty(len(first), dtype=np.uint64)
+    kernels.hash_qgrams(surfaces.text, surfaces.edges, first, q, qgrams)
+    qgrams = np.unique(qgrams)
     filter_shift = _shift_for((max(len(qgrams), 4) * _BITS_PER_QGRAM - 1).bit_length() - 6)
     bloom = np.zeros(1 << (64 - filter_shift), dtype=np.uint64)
     kernels.add_to_filter(bloom, qgrams, np.uint64(filter_shift))
@@ -299,7 +309,9 @@ class _Grams:
 
 
 def _grams(surfaces: _Surfaces, token_hash: Array, n: int) -> _Grams | None:
-    windows, first = kernels.hash_windows(token_hash, surfaces.bounds, n)
+    first = surfaces.windows(n)
+    windows = np.empty(len(first), dtype=np.uint64)
+    kernels.hash_windows(token_hash, first, n, windows)
     unique, representative, inverse = np.unique(windows, return_index=True, return_inverse=True)
     order = np.argsort(representative, kind="stable")
     rank = np.empty_like(order)

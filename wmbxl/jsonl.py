@@ -153,7 +153,7 @@ class _Builder:
         batch = Batch(
             data[: offsets[-1]], offsets, np.array(self.rows, dtype=np.int64), _Ids(self.lines, self.options.id_field)
         )
-        for doc in np.flatnonzero(kernels.blank_documents(batch.data, batch.offsets)):
+        for doc in batch.blank_documents():
             self.account.skip("text_empty", len(self.lines[doc]))
         self._reset()
         return batch

@@ -22,19 +22,24 @@ Array = np.ndarray[Any, Any]
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-def jit(function: F) -> F:
-    """Compile with the options that all kernels share.
+# Kernels allocate nothing, so Numba's reference counting is off, which halves the time that compiling takes. There
+# is no on-disk cache either: it has crashed under several workers that share a folder.
+_OPTIONS = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True, "_nrt": False}
 
-    No on-disk cache: it has crashed under several workers that share a folder.
-    """
-    return numba.njit(nogil=True, error_model="numpy", no_cfunc_wrapper=True)(function)
+
+def jit(function: F) -> F:
+    """Compile with the options that all kernels share."""
+    return numba.njit(**_OPTIONS)(function)
 
 
 def inline(function: F) -> F:
-    """Compile into the callers, for what is called for every few bytes."""
-    return numba.njit(
-        nogil=True, error_model="numpy", forceinline=True, no_cfunc_wrapper=True, no_cpython_wrapper=True
-    )(function)
+    """Compile into every caller, for what is called for every few bytes."""
+    return numba.njit(forceinline=True, no_cpython_wrapper=True, **_OPTIONS)(function)
+
+
+def merge(function: F) -> F:
+    """Paste into the only caller: one function to compile instead of two."""
+    return numba.njit(inline="always", **_OPTIONS)(function)
 
 
 ZERO, ONE, ALL = np.uint64(0), np.uint64(1), np.uint64(0xFFFFFFFFFFFFFFFF)
@@ -75,21 +80,16 @@ TOKENS_HELD = 1024  # the most tokens of a document in view at once: few enough 
 
 
 class Scratch(NamedTuple):
-    """Working memory of a scan.
-
-    ``edges`` holds where tokens start and end, in turn; ``prefix`` the hashes of a stretch of tokens; ``pad`` the
-    last bytes of the data, followed by zeros.
-    """
+    """Working memory of a scan: where tokens start and end, in turn; and the hashes of a stretch of tokens."""
 
     edges: Array
     prefix: Array
-    pad: Array
 
 
 def new_scratch() -> Scratch:
     """Return working memory."""
     edges = np.empty(2 * TOKENS_HELD + 2 * WIDTH, dtype=np.int64)
-    return Scratch(edges, np.empty(2 * LONGEST_N + 1, dtype=np.uint64), np.zeros(WIDTH, dtype=np.uint8))
+    return Scratch(edges, np.empty(2 * LONGEST_N + 1, dtype=np.uint64))
 
 
 def new_state() -> Array:
@@ -120,15 +120,17 @@ def wide_space(data: Array, at: int, end: int) -> int:
     return 3 if first == 0xE3 and second == 0x80 and third == 0x80 else 0
 
 
-@jit
-def wide_spaces(block: Array, at: int, data: Array, here: int, end: int) -> tuple[np.uint64, np.uint64]:
-    """Return the bits of white space outside ASCII in 64 bytes, and those that reach into the next 64."""
+@merge
+def wide_spaces(data: Array, leads: np.uint64, here: int, end: int) -> tuple[np.uint64, np.uint64]:
+    """Return the bits of white space outside ASCII in 64 bytes, and those that reach into the next 64.
+
+    `leads` tells where bytes are with which such white space can begin.
+    """
     found, beyond = ZERO, ZERO
-    leads = space_leads(block, at)
     while leads != ZERO:
         bit = lowest_bit(leads)
         leads &= leads - ONE
-        length = wide_space(data, here + bit, end) if here + bit < end else 0
+        length = wide_space(data, here + bit, end)
         if length:
             run = (ONE << np.uint64(length)) - ONE
             found |= run << np.uint64(bit)
@@ -137,13 +139,11 @@ def wide_spaces(block: Array, at: int, data: Array, here: int, end: int) -> tupl
     return found, beyond
 
 
-@inline
+@merge
 def commands(
-    block: Array, at: int, data: Array, here: int, end: int, valid: np.uint64, going_on: np.uint64
+    data: Array, letter: np.uint64, backslash: np.uint64, here: int, end: int, going_on: np.uint64
 ) -> np.uint64:
     """Return the bits of LaTeX commands in 64 bytes; `going_on` tells whether the byte before belongs to one."""
-    letter = letters(block, at) & valid
-    backslash = backslashes(block, at) & valid
     following = letter >> ONE
     if backslash >> _LAST != ZERO and here + WIDTH < end:
         byte = data[here + WIDTH] | 0x20
@@ -155,50 +155,39 @@ def commands(
     return opening | (letter & ~(letter + first))
 
 
-@inline
-def separators(
-    block: Array, at: int, data: Array, here: int, end: int, release: bool, going_on: np.uint64, spill: np.uint64
-) -> tuple[np.uint64, np.uint64, np.uint64]:  # fmt: skip
-    """Return the separator bits of the 64 bytes ``block[at:at + 64]``, which are ``data[here:here + 64]``.
-
-    Bytes from `end` on count as separators. The other two results are `going_on` and `spill` for the next 64 bytes.
-    """
-    valid = ALL if end - here >= WIDTH else (ONE << np.uint64(end - here)) - ONE
-    found = spill | ~valid | (white_space_and_braces(block, at) if release else white_space(block, at))
-    spill = ZERO
-    if non_ascii(block, at) & valid != ZERO:
-        wide, spill = wide_spaces(block, at, data, here, end)
-        found |= wide
-    if release:
-        command = commands(block, at, data, here, end, valid, going_on)
-        return found | command, command >> _LAST, spill
-    return found, ZERO, spill
-
-
-@jit
+@merge
 def fill(data: Array, end: int, release: bool, state: Array, scratch: Scratch) -> None:
     """Append token edges of the current document until its end or until the buffer is nearly full."""
-    edges, pad = scratch.edges, scratch.pad
+    edges = scratch.edges
     here, count = state[POS], state[EDGES]
     outside, going_on, spill = np.uint64(state[IN_SEPARATOR]), np.uint64(state[IN_COMMAND]), np.uint64(state[SPILL])
     limit = len(edges) - 2 * WIDTH
     while here < end and count < limit:
-        if here + WIDTH <= len(data):
-            found, going_on, spill = separators(data, here, data, here, end, release, going_on, spill)
-        else:
-            for i in range(len(data) - here):
-                pad[i] = data[here + i]
-            found, going_on, spill = separators(pad, 0, data, here, end, release, going_on, spill)
+        # Near the end of the data the 64 bytes before it are taken, and those already seen shifted out.
+        at = min(here, len(data) - WIDTH)
+        gone = np.uint64(here - at)
+        valid = ALL if end - here >= WIDTH else (ONE << np.uint64(end - here)) - ONE
+        found = (white_space_and_braces(data, at) if release else white_space(data, at)) >> gone
+        found |= spill | ~valid
+        spill = ZERO
+        if (non_ascii(data, at) >> gone) & valid != ZERO:
+            wide, spill = wide_spaces(data, (space_leads(data, at) >> gone) & valid, here, end)
+            found |= wide
+        if release:
+            letter, backslash = (letters(data, at) >> gone) & valid, (backslashes(data, at) >> gone) & valid
+            command = commands(data, letter, backslash, here, end, going_on)
+            going_on = command >> _LAST
+            found |= command
         edge = found ^ ((found << ONE) | outside)
         outside = found >> _LAST
-        at = count
+        to = count
         count += count_bits(edge)
         while edge != ZERO:
             # Eight at a time, some of them too many: cheaper than to mispredict where each block ends.
             for k in range(8):
-                edges[np.uint64(at + k)] = here + lowest_bit(edge)  # unsigned: no test for a negative index
+                edges[np.uint64(to + k)] = here + lowest_bit(edge)  # unsigned: no test for a negative index
                 edge &= edge - ONE
-            at += 8
+            to += 8
         here += WIDTH
     if here >= end and count & 1:
         edges[count] = end
@@ -229,14 +218,9 @@ def lower_word(word: np.uint64) -> np.uint64:
 @inline
 def word_at(data: Array, at: int, end: int) -> np.uint64:
     """Return up to eight bytes of ``data[at:end]``, the rest zero."""
-    length = end - at
-    if at + 8 <= len(data):
-        word = load_word(data, at)
-        return word if length >= 8 else word & ((ONE << np.uint64(8 * length)) - ONE)
-    word = ZERO
-    for i in range(min(length, 8)):
-        word |= np.uint64(data[at + i]) << np.uint64(8 * i)
-    return word
+    start = min(at, len(data) - 8)
+    word = load_word(data, start) >> np.uint64(8 * (at - start))
+    return word if end - at >= 8 else word & ((ONE << np.uint64(8 * (end - at))) - ONE)
 
 
 @jit
@@ -312,50 +296,27 @@ def look_up(slots: Array, hashes: Array, value: np.uint64, shift: np.uint64) -> 
 
 
 @jit
-def hash_tokens(data: Array, edges: Array, release: bool, seed: np.uint64) -> Array:
+def hash_tokens(data: Array, edges: Array, release: bool, seed: np.uint64, out: Array) -> None:
     """Hash every token."""
-    out = np.empty(len(edges) // 2, dtype=np.uint64)
     for i in range(len(out)):
         out[i] = hash_token(data, edges[2 * i], edges[2 * i + 1], release, seed)
-    return out
 
 
 @jit
-def hash_qgrams(text: Array, edges: Array, bounds: Array, q: int) -> Array:
-    """Hash every q-gram inside the runs of tokens ``bounds[i]:bounds[i + 1]``, for the filter."""
-    count = 0
-    for i in range(len(bounds) - 1):
-        count += max(0, bounds[i + 1] - bounds[i] - q + 1)
-    out = np.empty(count, dtype=np.uint64)
-    k = 0
-    for i in range(len(bounds) - 1):
-        for j in range(bounds[i], bounds[i + 1] - q + 1):
-            out[k] = hash_qgram(text, edges, j, q)
-            k += 1
-    return out
+def hash_qgrams(text: Array, edges: Array, first: Array, q: int, out: Array) -> None:
+    """Hash the q-grams that begin at the tokens `first`, for the filter."""
+    for i in range(len(first)):
+        out[i] = hash_qgram(text, edges, first[i], q)
 
 
 @jit
-def hash_windows(tokens: Array, bounds: Array, n: int) -> tuple[Array, Array]:
-    """Hash every window of `n` tokens inside the runs ``tokens[bounds[i]:bounds[i + 1]]``.
-
-    Returns the hashes and, for each, the number of its first token.
-    """
-    count = 0
-    for i in range(len(bounds) - 1):
-        count += max(0, bounds[i + 1] - bounds[i] - n + 1)
-    hashes = np.empty(count, dtype=np.uint64)
-    first = np.empty(count, dtype=np.int64)
-    k = 0
-    for i in range(len(bounds) - 1):
-        for j in range(bounds[i], bounds[i + 1] - n + 1):
-            value = ZERO
-            for t in range(j, j + n):
-                value = value * _BASE + tokens[t]
-            hashes[k] = finish_hash(value, n)
-            first[k] = j
-            k += 1
-    return hashes, first
+def hash_windows(tokens: Array, first: Array, n: int, out: Array) -> None:
+    """Hash the windows of `n` tokens that begin at the tokens `first`, given the hashes of the tokens."""
+    for i in range(len(first)):
+        value = ZERO
+        for t in range(first[i], first[i] + n):
+            value = value * _BASE + tokens[t]
+        out[i] = finish_hash(value, n)
 
 
 @jit
@@ -378,7 +339,7 @@ def power_of_base(n: int) -> int:
 # ---------------------------------------------------------------- matches
 
 
-@jit
+@merge
 def confirm(data: Array, edges: Array, j: int, n: int, tables: Tables, gram: int) -> bool:
     """Whether the `n` tokens from `j` are, byte by byte, the benchmark's n-gram."""
     at = np.int64(tables.gram_start[gram])
@@ -410,7 +371,7 @@ def known(data: Array, edges: Array, i: int, tables: Tables) -> bool:
     return in_filter(tables.filter, value, tables.parameters[FILTER_SHIFT])
 
 
-@jit
+@merge
 def look_closer(
     data: Array, scratch: Scratch, i: int, available: int, tables: Tables, doc: int, found: Array, count: int
 ) -> int:
@@ -451,7 +412,7 @@ def look_closer(
     return count
 
 
-@jit
+@merge
 def probe(data: Array, finished: bool, tables: Tables, state: Array, scratch: Scratch, found: Array, count: int) -> int:
     """Probe the sampled q-grams of the tokens in view; return the new count of matches.
 
@@ -470,7 +431,7 @@ def probe(data: Array, finished: bool, tables: Tables, state: Array, scratch: Sc
     return count
 
 
-@jit
+@merge
 def drop_tokens(state: Array, edges: Array, stride: int) -> None:
     """Drop the tokens that no further window can contain."""
     first = min(max(0, state[NEXT] - state[BASE] - stride + 1), state[EDGES] // 2)
@@ -592,21 +553,6 @@ def capital_words(data: Array, offsets: Array, table: Array, words: Array) -> in
 
 
 @jit
-def blank_documents(data: Array, offsets: Array) -> Array:
-    """Tell which documents hold nothing but white space; bool array."""
-    out = np.zeros(len(offsets) - 1, dtype=np.bool_)
-    for doc in range(len(out)):
-        at, end = offsets[doc], offsets[doc + 1]
-        while at < end:
-            length = 1 if blank_byte(data[at]) else wide_space(data, at, end)
-            if length == 0:
-                break
-            at += length
-        out[doc] = at >= end
-    return out
-
-
-@jit
 def code_points(data: Array, offsets: Array, found: Array, out: Array) -> None:
     """Turn the byte positions of matches into code points of their documents.
 
@@ -709,31 +655,6 @@ def release_values(state: Array, length: int) -> int:
 
 
 # ---------------------------------------------------------------- counting
-
-_P1, _P2 = np.uint64(0x9E3779B185EBCA87), np.uint64(0xC2B2AE3D27D4EB4F)
-_P3, _P4 = np.uint64(0x165667B19E3779F9), np.uint64(0x85EBCA77C2B2AE63)
-_P5 = np.uint64(0x27D4EB2F165667C5)
-
-
-@jit
-def rotate(value: np.uint64, bits: int) -> np.uint64:
-    """Rotate to the left."""
-    return (value << np.uint64(bits)) | (value >> np.uint64(64 - bits))
-
-
-@jit
-def priorities(documents: Array, starts: Array) -> Array:
-    """Return xxh64 (seed 0) of each pair of integers, as 16 little-endian bytes; uint64 arrays."""
-    out = np.empty(len(documents), dtype=np.uint64)
-    for i in range(len(documents)):
-        value = _P5 + np.uint64(16)
-        for word in (documents[i], starts[i]):
-            value ^= rotate(word * _P2, 31) * _P1
-            value = rotate(value, 27) * _P1 + _P4
-        value = (value ^ (value >> np.uint64(33))) * _P2
-        value = (value ^ (value >> np.uint64(29))) * _P3
-        out[i] = value ^ (value >> np.uint64(32))
-    return out
 
 
 class Counts(NamedTuple):

@@ -32,7 +32,12 @@ _CAPITALS = np.packbits(
     [code >= 0x80 and not 0xD800 <= code < 0xE000 and chr(code).lower() != chr(code) for code in range(0x20000)],
     bitorder="little",
 )
-_LIMIT = np.uint64(0xFFFFFFFFFFFFFFFF)
+_PRIMES = tuple(  # of xxh64
+    np.uint64(prime)
+    for prime in (
+        0x9E3779B185EBCA87, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9, 0x85EBCA77C2B2AE63, 0x27D4EB2F165667C5,
+    )
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -267,6 +272,34 @@ def _capital_words(batch: Batch) -> Array:
     return words[:count]
 
 
+def priorities(documents: Array, starts: Array) -> Array:
+    """Return the order in which matches are taken into the sample of evidence.
+
+    Parameters
+    ----------
+    documents : uint64 array
+        xxh64 of each match's document.
+    starts : int64 array
+        First code point of each match.
+
+    Returns
+    -------
+    uint64 array
+        xxh64, seed 0, of each pair as 16 little-endian bytes (``struct.pack("<QQ", document, start)``).
+    """
+
+    def rotate(value: Array, bits: int) -> Array:
+        return (value << np.uint64(bits)) | (value >> np.uint64(64 - bits))
+
+    value = np.full(len(documents), _PRIMES[4] + np.uint64(16))
+    for word in (documents, starts.astype(np.uint64)):
+        value ^= rotate(word * _PRIMES[1], 31) * _PRIMES[0]
+        value = rotate(value, 27) * _PRIMES[0] + _PRIMES[3]
+    value = (value ^ (value >> np.uint64(33))) * _PRIMES[1]
+    value = (value ^ (value >> np.uint64(29))) * _PRIMES[2]
+    return value ^ (value >> np.uint64(32))
+
+
 class _Evidence:
     """The matches with the smallest priority, for every entry.
 
@@ -299,7 +332,7 @@ class _Evidence:
             points[low:high] = folded.place(doc, points[low:high])
             document = batch.data[batch.offsets[doc] : batch.offsets[doc + 1]]
             hashes[low:high] = xxhash.xxh64_intdigest(document.data)
-        priority = kernels.priorities(hashes, points[:, 0].astype(np.uint64))
+        priority = priorities(hashes, points[:, 0])
         chosen = self._below_gram_limit(found[:, 1], priority)
         for part in self._by_pairs(found[chosen, 1], chosen):
             which, entry = self.index.owner_entries(found[part, 1])
