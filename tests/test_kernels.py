@@ -12,6 +12,7 @@ import xxhash
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from wmbxl import kernels, scan
+from wmbxl.batches import Batch
 from wmbxl.benchmark import Benchmark
 from wmbxl.index import ProbeIndex
 
@@ -230,8 +231,9 @@ def test_words_of_any_text(texts: list[str]) -> None:
 @settings(deadline=None)
 @given(st.lists(st.text(" \t\u2028\u3000\x1f\x85a\u200b", max_size=5), max_size=6))
 def test_blank_documents(texts: list[str]) -> None:
-    got = kernels.blank_documents(*packed([text.encode() for text in texts]))
-    assert got.tolist() == [not text.strip() for text in texts]
+    data, offsets = packed([text.encode() for text in texts])
+    batch = Batch(data, offsets, np.arange(len(texts)), [None] * len(texts))
+    assert batch.blank_documents() == [doc for doc, text in enumerate(texts) if not text.strip()]
 
 
 # ---------------------------------------------------------------- JSON strings
@@ -294,7 +296,7 @@ def test_code_points(texts: list[str], data: st.DataObject) -> None:
 def test_priorities_are_xxh64(pairs: list[tuple[int, int]]) -> None:
     documents, starts = (np.array([pair[i] for pair in pairs], dtype=np.uint64) for i in (0, 1))
     want = [xxhash.xxh64_intdigest(struct.pack("<QQ", *pair)) for pair in pairs]
-    assert kernels.priorities(documents, starts).tolist() == want
+    assert scan.priorities(documents, starts).tolist() == want
 
 
 # ---------------------------------------------------------------- JSON values
@@ -350,12 +352,12 @@ def test_values_cut_at_every_byte() -> None:
 # ---------------------------------------------------------------- tables
 
 
-@numba.njit
+@numba.njit  # type: ignore[untyped-decorator]
 def look_up(slots: Array, hashes: Array, value: Any, shift: Any) -> int:
     return kernels.look_up(slots, hashes, value, shift)  # which may only be called from compiled code
 
 
-@numba.njit
+@numba.njit  # type: ignore[untyped-decorator]
 def in_filter(table: Array, value: Any, shift: Any) -> bool:
     return kernels.in_filter(table, value, shift)
 

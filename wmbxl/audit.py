@@ -115,6 +115,15 @@ class Audit:
         return self.folder.read_table("ledger.parquet").to_pandas(maps_as_pydicts="strict")
 
     @cached_property
+    def sketches(self) -> dict[str, np.ndarray[Any, Any]]:
+        """The smallest xxh64 of each corpus's distinct documents; uint64, ascending."""
+        frame = self.folder.read_table("sketches.parquet").to_pandas()
+        return {
+            corpus["name"]: frame.loc[frame["corpus"] == corpus["name"], "xxh64"].to_numpy()
+            for corpus in self.info["corpora"]
+        }
+
+    @cached_property
     def index(self) -> ProbeIndex:
         """The index that was looked for."""
         return ProbeIndex.from_bytes(self.folder.read("index.arrow"))
@@ -391,6 +400,7 @@ def _finish(
     folder.write_table("metadata_by_corpus.parquet", metadata.by_corpus_table(index, total))
     folder.write_table("ngrams.parquet", metadata.ngrams_table(index, total))
     folder.write_table("evidence.parquet", metadata.evidence_table(index, total, ledger.rows))
+    folder.write_table("sketches.parquet", metadata.sketches_table(total))
     folder.write("ledger.parquet", ledger.to_bytes())
     folder.write_json(
         {

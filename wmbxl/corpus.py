@@ -12,7 +12,6 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 import dask.bag
-import dask.dataframe
 import fsspec
 import pandas as pd
 import pyarrow.parquet as pq
@@ -23,6 +22,7 @@ from wmbxl.errors import NothingMatches, Unreadable, UsageError
 from wmbxl.types import ROLES, LeftOut, ReadOptions, Role, Shard
 
 if TYPE_CHECKING:
+    from dask.dataframe import DataFrame
     from fsspec import AbstractFileSystem
 
 BLOCK_SIZE = 64 << 20
@@ -141,8 +141,10 @@ class Corpus:
         pieces = self.shards(block_size)
         return dask.bag.from_sequence(pieces, npartitions=len(pieces)).map(_documents).flatten()
 
-    def to_dataframe(self, block_size: int = BLOCK_SIZE) -> dask.dataframe.DataFrame:
+    def to_dataframe(self, block_size: int = BLOCK_SIZE) -> DataFrame:
         """Return the documents as a Dask dataframe with the columns of `to_bag`, one partition for each piece."""
+        import dask.dataframe  # takes half a second, which every worker would pay
+
         meta = {"text": "string", "shard": "string", "row": "int64", "document_id": "string"}
         return dask.dataframe.from_map(
             _frame,

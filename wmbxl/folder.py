@@ -20,7 +20,7 @@ from wmbxl.streams import retry
 CHECKPOINTS = "checkpoints"
 FILES = (
     "audit.json", "index.arrow", "metadata.parquet", "metadata_by_corpus.parquet", "ngrams.parquet",
-    "evidence.parquet", "ledger.parquet",
+    "evidence.parquet", "sketches.parquet", "ledger.parquet",
 )  # fmt: skip
 
 

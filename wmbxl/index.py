@@ -246,7 +246,7 @@ class _Surfaces:
 
 def _sampling(shortest: int) -> tuple[int, int]:
     """Return (q, stride): which q-grams to sample so that every window of at least `shortest` tokens holds one."""
-    q = min(4, (shortest + 1) // 2)
+    q = min(3, (shortest + 1) // 2)
     return q, shortest - q + 1
 
 

@@ -53,6 +53,7 @@ EVIDENCE = pa.schema(
         ("snippet", pa.large_string()),
     ]
 )
+SKETCHES = pa.schema([("corpus", pa.string()), ("xxh64", pa.uint64())])
 LEDGER = pa.schema(
     [
         ("corpus", pa.string()),
@@ -154,6 +155,15 @@ def ngrams_table(index: ProbeIndex, tallies: Mapping[str, Tally]) -> pa.Table:
             "owners": [len(np.unique(index.owners(gram) // len(index.channels))) for gram in grams],
         }
         tables.append(pa.table(columns, schema=NGRAMS))
+    return pa.concat_tables(tables)
+
+
+def sketches_table(tallies: Mapping[str, Tally]) -> pa.Table:
+    """Return the corpora's sketches, schema `SKETCHES`."""
+    tables = [
+        pa.table({"corpus": [name] * len(tally.sketch), "xxh64": tally.sketch}, schema=SKETCHES)
+        for name, tally in tallies.items()
+    ]
     return pa.concat_tables(tables)
 
 

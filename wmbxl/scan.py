@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import socket
 import time
@@ -17,7 +18,7 @@ from wmbxl import kernels
 from wmbxl.batches import Account, Batch
 from wmbxl.index import ProbeIndex
 from wmbxl.readers import read
-from wmbxl.tally import EVIDENCE, Amount, Sparse, Tally, cap_evidence
+from wmbxl.tally import EVIDENCE, SKETCH_SIZE, Amount, Sparse, Tally, cap_evidence
 from wmbxl.text import original_positions
 from wmbxl.types import Shard
 
@@ -142,6 +143,7 @@ class _Counter:
         self.documents, self.tokens = 0, 0
         self.windows = np.zeros(len(index.ns), dtype=np.int64)
         self.evidence = _Evidence(index, cap)
+        self.sketch = np.empty(0, dtype=np.uint64)
         grams, entries = index.size, index.entries
         # Zeros that are never touched cost no memory.
         self.counts = kernels.Counts(
@@ -160,6 +162,8 @@ class _Counter:
     def add(self, batch: Batch) -> int:
         """Count a batch; return how many windows it had."""
         folded = _Folded.of(batch, self.index.profile == "release")
+        hashes = _document_hashes(batch)
+        self.sketch = np.unique(np.concatenate([self.sketch, hashes]))[:SKETCH_SIZE]
         doc_tokens = np.zeros(len(batch), dtype=np.int64)
         state = kernels.new_state()
         while state[kernels.DOC] < len(batch):
@@ -167,7 +171,7 @@ class _Counter:
                 folded.data, folded.offsets, self.tables, state, self.scratch, doc_tokens, self.found
             )
             if count:
-                self._count(batch, folded, self.found[:count])
+                self._count(batch, folded, self.found[:count], hashes)
         windows = np.maximum(0, doc_tokens - np.array(self.index.ns)[:, None] + 1).sum(axis=1)
         self.windows += windows
         self.tokens += int(doc_tokens.sum())
@@ -175,13 +179,13 @@ class _Counter:
         self.evidence.describe(folded)
         return int(windows.sum())
 
-    def _count(self, batch: Batch, folded: _Folded, found: Array) -> None:
+    def _count(self, batch: Batch, folded: _Folded, found: Array, hashes: Array) -> None:
         arrays = self.index.arrays
         kernels.count_matches(
             found, self.documents, arrays["owner_bounds"], arrays["owners"], self.index.gram_lengths,
             len(self.index.ns), self.counts, self.used,
         )  # fmt: skip
-        self.evidence.add(batch, folded, found)
+        self.evidence.add(batch, folded, found, hashes[found[:, 0]])
 
     def finish(self, account: Account) -> Tally:
         """Return the tally of the piece."""
@@ -207,6 +211,7 @@ class _Counter:
             grams=Sparse(grams, per_gram),
             entries=Sparse(entries, self.counts.entry_documents[entries][:, None]),
             evidence=self.evidence.table(self.shard),
+            sketch=self.sketch,
         )
 
 
@@ -240,9 +245,7 @@ class _Folded:
         return cls(batch, folded, offsets, lowered)
 
     def place(self, doc: int, points: Array) -> Array:
-        """Turn code points of the folded text into code points of the original; shape (matches, 2)."""
-        if not self.lowered[doc]:
-            return points
+        """Turn code points of a folded document into code points of the original; shape (matches, 2)."""
         text = self.batch.text(doc)
         if len(text.lower()) == len(text):
             return points
@@ -300,6 +303,13 @@ def priorities(documents: Array, starts: Array) -> Array:
     return value ^ (value >> np.uint64(32))
 
 
+def _document_hashes(batch: Batch) -> Array:
+    """Return xxh64 of each document's text; uint64."""
+    view, offsets = batch.data.data, batch.offsets.tolist()
+    digests = (xxhash.xxh64_intdigest(view[start:end]) for start, end in itertools.pairwise(offsets))
+    return np.fromiter(digests, dtype=np.uint64, count=len(batch))
+
+
 class _Evidence:
     """The matches with the smallest priority, for every entry.
 
@@ -319,19 +329,15 @@ class _Evidence:
         self.ids: list[str | None] = []
         self.snippets: list[str | None] = []
 
-    def add(self, batch: Batch, folded: _Folded, found: Array) -> None:
-        """Take the matches of a batch that may belong to the sample."""
+    def add(self, batch: Batch, folded: _Folded, found: Array, hashes: Array) -> None:
+        """Take the matches of a batch that may belong to the sample; `hashes` are those of their documents."""
         if not self.cap:
             return
         points = np.empty((len(found), 2), dtype=np.int64)
         kernels.code_points(folded.data, folded.offsets, found, points)
-        docs, first = np.unique(found[:, 0], return_index=True)
-        hashes = np.empty(len(found), dtype=np.uint64)
-        bounds = [*first.tolist(), len(found)]
-        for doc, low, high in zip(docs.tolist(), bounds, bounds[1:], strict=False):
-            points[low:high] = folded.place(doc, points[low:high])
-            document = batch.data[batch.offsets[doc] : batch.offsets[doc + 1]]
-            hashes[low:high] = xxhash.xxh64_intdigest(document.data)
+        for doc in np.unique(found[folded.lowered[found[:, 0]], 0]).tolist():
+            here = found[:, 0] == doc
+            points[here] = folded.place(doc, points[here])
         priority = priorities(hashes, points[:, 0])
         chosen = self._below_gram_limit(found[:, 1], priority)
         for part in self._by_pairs(found[chosen, 1], chosen):

@@ -15,6 +15,7 @@ from wmbxl.errors import UsageError
 Array = np.ndarray[Any, Any]
 
 NAMES_KEPT = 50
+SKETCH_SIZE = 1024  # document hashes kept of a corpus, to compare corpora with each other
 
 # `piece` and `row` place the record: row `row` of the piece that starts at `piece`.
 EVIDENCE = pa.schema(
@@ -115,6 +116,8 @@ class Tally:
         For each entry of the index (problem, channel, n) with a hit: documents.
     evidence : pyarrow.Table
         Schema `EVIDENCE`.
+    sketch : uint64 array
+        The `SKETCH_SIZE` smallest xxh64 of distinct documents, ascending.
     """
 
     fingerprint: str
@@ -133,6 +136,7 @@ class Tally:
     grams: Sparse = field(default_factory=lambda: Sparse.empty(2))
     entries: Sparse = field(default_factory=lambda: Sparse.empty(1))
     evidence: pa.Table = field(default_factory=EVIDENCE.empty_table)
+    sketch: Array = field(default_factory=lambda: np.empty(0, dtype=np.uint64))
 
     @classmethod
     def empty(cls, fingerprint: str, lengths: int, cap: int) -> Tally:
@@ -166,6 +170,7 @@ class Tally:
             grams=Sparse.sum([part.grams for part in parts]),
             entries=Sparse.sum([part.entries for part in parts]),
             evidence=cap_evidence(pa.concat_tables([part.evidence for part in parts]), first.cap),
+            sketch=np.unique(np.concatenate([part.sketch for part in parts]))[:SKETCH_SIZE],
         )
 
     def __add__(self, other: Tally) -> Tally:
@@ -193,6 +198,7 @@ class Tally:
             "documents": self.grams.counts[:, 1],
             "entry": self.entries.keys,
             "entry_documents": self.entries.counts[:, 0],
+            "sketch": self.sketch,
         }
         columns = {name: _as_list(pa.array(array)) for name, array in arrays.items()}
         evidence = self.evidence.combine_chunks()
@@ -221,7 +227,7 @@ class Tally:
         evidence = pa.Table.from_arrays(row["evidence"].flatten(), schema=EVIDENCE)
         grams = Sparse(number["gram"], np.stack([number["occurrences"], number["documents"]], axis=1))
         entries = Sparse(number["entry"], number["entry_documents"][:, None])
-        return cls(**about, grams=grams, entries=entries, evidence=evidence)
+        return cls(**about, grams=grams, entries=entries, evidence=evidence, sketch=number["sketch"])
 
     def without_evidence(self) -> Tally:
         """Return the same counts without evidence."""

@@ -3,17 +3,40 @@
 from __future__ import annotations
 
 import sys
+from importlib import import_module
 from typing import Any
 
 import click
 
 from wmbxl.__about__ import __version__
-from wmbxl.cli import auditing, statistics
 from wmbxl.errors import UsageError, WmbxlError
+
+_VERBS = {
+    "audit": "auditing",
+    "status": "auditing",
+    "export": "auditing",
+    "recheck": "auditing",
+    "demo": "auditing",
+    "views": "statistics",
+    "bootstrap": "statistics",
+    "corpora": "statistics",
+}
 
 
 class _Group(click.Group):
-    """Shows wmbxl's own errors without a traceback: exit status 2 for wrong usage, 1 for the rest."""
+    """Imports a verb when it is asked for, since statistics take a while to import.
+
+    Shows wmbxl's own errors without a traceback: exit status 2 for wrong usage, 1 for the rest.
+    """
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(_VERBS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in _VERBS:
+            return None
+        verbs = vars(import_module(f"wmbxl.cli.{_VERBS[cmd_name]}")).values()
+        return next(verb for verb in verbs if isinstance(verb, click.Command) and verb.name == cmd_name)
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
@@ -27,15 +50,3 @@ class _Group(click.Group):
 @click.version_option(__version__)
 def main() -> None:
     """Has this benchmark leaked into that corpus, and does it matter?"""
-
-
-for verb in (
-    auditing.audit,
-    auditing.status,
-    auditing.export,
-    auditing.recheck,
-    auditing.demo,
-    statistics.views_command,
-    statistics.bootstrap_command,
-):
-    main.add_command(verb)

@@ -1,4 +1,4 @@
-"""``wmbxl views`` and ``wmbxl bootstrap``."""
+"""The verbs of statistics: views, bootstrap, corpora."""
 
 from __future__ import annotations
 
@@ -12,14 +12,17 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from wmbxl.audit import Audit
 from wmbxl.errors import BenchmarkError, FieldNotFound, UsageError
 from wmbxl.papers import paper_disjoint_slice, paper_disjoint_split
 from wmbxl.stats.lower_bound import score_responses
+from wmbxl.stats.overlap import containment
 from wmbxl.stats.resample import Bootstrap
 from wmbxl.stats.sensitivity import lengths, membership_by_n
 from wmbxl.stats.study import Study, analyse
 from wmbxl.stats.verdicts import VerdictFile, Verdicts, verdicts_from_frame
 from wmbxl.tables import FORMATS, Record, read_ids, read_records, show, table_files, write_files
+from wmbxl.tally import SKETCH_SIZE
 from wmbxl.views import (
     SnapshotViews,
     View,
@@ -34,6 +37,7 @@ from wmbxl.views import (
 # Tables and columns that fit a terminal and answer the first questions; everything is in the files.
 # An empty tuple shows all columns.
 _SHOWN: dict[str, tuple[str, ...]] = {
+    "corpora": (),
     "views": (),
     "flag_rates": (),
     "full_vs_view": (),
@@ -228,6 +232,27 @@ def bootstrap_command(**given: Any) -> None:
     analysis = analyse(study, bootstrap)
     remarks = [*source.remarks(), *_about_records(source.verdicts, frame), *analysis.remarks]
     _publish(analysis.tables, given, remarks)
+
+
+@click.command("corpora")
+@click.argument("directory", metavar="DIR")
+@click.option("--level", type=float, default=0.95, show_default=True, help="Coverage of the intervals.")
+@click.option("--format", "formats", multiple=True, type=click.Choice(FORMATS), default=["csv"], show_default=True,
+              help="Format of the table; may be given more than once.")  # fmt: skip
+@click.option("--out", metavar="DIR", help="Folder to write the table into.  [default: nothing is written]")
+def corpora_command(directory: str, level: float, formats: Sequence[str], out: str | None) -> None:
+    """Estimate which share of each corpus is also in each other one.
+
+    From the smallest hashes of each corpus's distinct documents that the scan kept. Two corpora that share much are
+    one piece of evidence, not two.
+    """
+    audit = Audit.open(directory)
+    if len(audit.sketches) < 2:
+        raise UsageError(f"{directory} holds one corpus: there is nothing to compare it with")
+    table = containment(audit.sketches, SKETCH_SIZE, level)
+    Console().print(_rich_table("corpora", table))
+    if out:
+        write_files(out, table_files({"corpora": table}, formats))
 
 
 def _about_records(verdicts: Verdicts, frame: pd.DataFrame) -> list[str]:
