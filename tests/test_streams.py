@@ -2,6 +2,7 @@
 
 import bz2
 import lzma
+import os
 import sys
 import zlib
 from collections.abc import Callable, Iterator
@@ -86,25 +87,23 @@ def test_corrupt(tmp_path: Path, codec: str, part: float) -> None:
     assert got.account.unread_bytes >= len(whole) - at - 16  # what lies behind the fault is not audited
 
 
-LOSES = "what a decompressor had put out in the step that failed (up to 1 MB) is dropped with the error"
-
-
-@pytest.mark.xfail(reason=LOSES, strict=True)
 @pytest.mark.parametrize("codec", CODECS)
 def test_documents_before_corrupt_data(tmp_path: Path, codec: str) -> None:
     # bzip2 decodes a whole block of 900 kB at once, so the fault has to lie in the second.
-    texts = LINES * 3 if codec == "bz2" else LINES
-    whole = COMPRESS[codec](texts)
+    lines = LINES * 3 if codec == "bz2" else LINES
+    whole = COMPRESS[codec](lines)
     data = spoiled(whole, int(len(whole) * 0.9))
     got = read(tmp_path / "a", data)
     decompressor, out = MAKE[codec](), bytearray()
     with pytest.raises((zlib.error, OSError, ValueError, lzma.LZMAError, zstd.ZstdError)):
         for i in range(len(data)):
             out += decompressor.decompress(data[i : i + 1])
-    assert len(got.texts) >= out.count(b"\n") > 0
+    # What a decoder puts out between the fault and its noticing it is rubbish, and not the same for every decoder.
+    sound = os.path.commonprefix([bytes(out), lines]).count(b"\n")  # noqa: RUF071 - of bytes
+    assert sound > 100
+    assert got.texts[:sound] == (TEXTS * 3)[:sound]
 
 
-@pytest.mark.xfail(reason=LOSES, strict=True)
 @pytest.mark.parametrize("codec", CODECS)
 def test_documents_before_a_bad_checksum(tmp_path: Path, codec: str) -> None:
     whole = COMPRESS[codec](LINES)

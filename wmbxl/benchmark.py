@@ -15,8 +15,8 @@ import pyarrow.parquet as pq
 
 from wmbxl import formats, jsonl
 from wmbxl.errors import BenchmarkError, FieldNotFound, NothingMatches, Unreadable, UsageError
-from wmbxl.records import Number, Skip, get_field, names_in, parse_json
-from wmbxl.streams import Source, decompress
+from wmbxl.records import REPAIRED, Number, Skip, get_field, names_in, parse_json
+from wmbxl.streams import Source, decompress, to_utf8
 from wmbxl.text import replace_surrogates
 
 PROMPT, ANSWER = "prompt", "answer"
@@ -84,10 +84,21 @@ class Benchmark:
         --------
         >>> Benchmark.from_surfaces({"p1": "What is $1 + 1$?"}).ids
         ('p1',)
+
+        Raises
+        ------
+        UsageError
+            If there is no problem, or they differ in their channels.
         """
-        return cls(
-            tuple(Problem(id, {PROMPT: text} if isinstance(text, str) else text) for id, text in surfaces.items())
+        problems = tuple(
+            Problem(replace_surrogates(id), {PROMPT: text} if isinstance(text, str) else text)
+            for id, text in surfaces.items()
         )
+        if not problems:
+            raise UsageError("a benchmark needs at least one problem")
+        if any(list(problem.surfaces) != list(problems[0].surfaces) for problem in problems):
+            raise UsageError("all problems must have the same channels, in the same order")
+        return cls(problems)
 
 
 def read_benchmark(
@@ -109,8 +120,8 @@ def read_benchmark(
     text_fields : sequence of str
         The fields that make up the prompt, in order, joined by a blank line. Empty and null ones are left out.
     answer_field : str, optional
-        The field with the answer, indexed as a channel of its own. A number is taken as Python
-        prints it; null is no answer.
+        The field with the answer, indexed as a channel of its own. A number is taken as it is
+        written; null is no answer.
     storage_options : mapping, optional
         For fsspec.
 
@@ -164,7 +175,7 @@ def _problems(
             issues.append(f"{place}: not an object but {type(row).__name__}")
             continue
         found = list(_issues(row, id_field, text_fields, answer_field))
-        id = str(get_field(row, id_field))
+        id = replace_surrogates(str(get_field(row, id_field)))
         if not found and id in seen:
             found.append(f"{id_field} {id!r} is a duplicate of the one in {seen[id]}")
         issues.extend(f"{place}: {issue}" for issue in found)
@@ -175,20 +186,25 @@ def _problems(
             if answer_field:
                 answer = get_field(row, answer_field)
                 surfaces[ANSWER] = "" if answer is None else str(answer)
-            problems.append(Problem(replace_surrogates(id), surfaces, row))
+            problems.append(Problem(id, surfaces, row))
     if issues:
         raise BenchmarkError(path, issues)
     return tuple(problems)
 
 
-_SAYS = {"not_json": "not JSON", "too_nested": "nested too deeply"}
+_SAYS = {"not_json": "not JSON", "too_nested": "nested too deeply", REPAIRED: "not UTF-8"}
 
 
 def _issues(row: dict[str, Any], id_field: str, text_fields: Sequence[str], answer_field: str | None) -> Iterator[str]:
     id = get_field(row, id_field, _MISSING)
     if id is _MISSING:
         yield f"no field {id_field!r}"
-    elif isinstance(id, bool) or not isinstance(id, str | int) or id == "":
+    elif (
+        isinstance(id, bool)
+        or not isinstance(id, str | int)
+        or id == ""
+        or (isinstance(id, Number) and not id.is_integer)
+    ):
         yield f"{id_field} must be text or an integer, found {id!r:.60}"
     text = False
     for name in text_fields:
@@ -196,7 +212,8 @@ def _issues(row: dict[str, Any], id_field: str, text_fields: Sequence[str], answ
         if value is _MISSING:
             yield f"no field {name!r}"
         elif value is not None and (not isinstance(value, str) or isinstance(value, Number)):
-            yield f"{name} must be text, found {type(value).__name__} {value!r:.60}"
+            kind = "number" if isinstance(value, Number) else type(value).__name__
+            yield f"{name} must be text, found {kind} {value!s:.60}"
         else:
             text = text or bool(value and value.strip())
             continue
@@ -207,7 +224,7 @@ def _issues(row: dict[str, Any], id_field: str, text_fields: Sequence[str], answ
         answer = get_field(row, answer_field, _MISSING)
         if answer is _MISSING:
             yield f"no field {answer_field!r}"
-        elif answer is not None and not isinstance(answer, str | int | float):
+        elif isinstance(answer, bool) or (answer is not None and not isinstance(answer, str | int | float)):
             yield f"{answer_field} must be text or a number, found {type(answer).__name__}"
 
 
@@ -250,16 +267,17 @@ def _read_file(url: str, storage_options: dict[str, Any], digest: Any) -> list[t
             data = b"".join(decompress(Source(url, storage_options), codec))
         if formats.stem(url).endswith((".csv", ".tsv")):
             return _read_csv(url, data)
-        kind = formats.detect(data[: formats.HEAD], url).kind
-        if kind in ("parquet", "arrow_file", "arrow_stream"):
-            return _read_columns(url, kind, data)
-        return _read_json(url, kind, data)
+        found = formats.detect(data[: formats.HEAD], url)
+        if found.kind in ("parquet", "arrow_file", "arrow_stream"):
+            return _read_columns(url, found.kind, data)
+        if found.encoding != "utf-8":
+            data = b"".join(to_utf8(iter([data]), found.encoding))
+        return _read_json(url, found.kind, data.removeprefix(b"\xef\xbb\xbf"))
     except (Unreadable, pa.ArrowException) as error:
         raise UsageError(f"the benchmark can't be read: {error}") from error
 
 
 def _read_json(url: str, kind: str, data: bytes) -> list[tuple[str, Any]]:
-    data = data.removeprefix(b"\xef\xbb\xbf")
     numbered: Iterable[tuple[str, bytes]]
     if kind == "values":
         items = (item for group in jsonl.values([data]) for item in group)
@@ -271,7 +289,8 @@ def _read_json(url: str, kind: str, data: bytes) -> list[tuple[str, Any]]:
         if not item or item.isspace():
             continue
         try:
-            rows.append((place, parse_json(item).value))
+            parsed = parse_json(item, exact_numbers=True)
+            rows.append((place, Skip(REPAIRED) if parsed.repaired else parsed.value))
         except Skip as skip:
             rows.append((place, skip))
     return rows

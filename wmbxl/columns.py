@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any
 
-import fsspec
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -19,62 +17,63 @@ from wmbxl.types import ReadOptions, Shard
 
 
 def parquet(shard: Shard, account: Account) -> Iterator[Batch]:
-    with _opened(shard) as file:
-        try:
-            parquet = pq.ParquetFile(file)
-            first, stop = (0, -1) if shard.unit == "bytes" else (shard.start, shard.stop)
-            groups = range(first, parquet.num_row_groups if stop < 0 else stop)
-            total = sum(parquet.metadata.row_group(group).num_rows for group in groups)
-            account.consumed = lambda: account.file_bytes * account.records // max(1, total)
-            columns = _columns(parquet.schema_arrow, shard.options, account, total)
-            if columns is None:
-                return
-            for batch in parquet.iter_batches(row_groups=list(groups), columns=columns, batch_size=1024):
+    """Read Parquet, one row group after the other."""
+    try:
+        parquet = pq.ParquetFile(_file(shard))
+        first, stop = (0, -1) if shard.unit == "bytes" else (shard.start, shard.stop)
+        groups = range(first, parquet.num_row_groups if stop < 0 else stop)
+        total = sum(parquet.metadata.row_group(group).num_rows for group in groups)
+        account.consumed = lambda: account.file_bytes * account.records // max(1, total)
+        columns = _columns(parquet.schema_arrow, shard.options, account, total)
+        if columns is None:
+            return
+        for group in groups:
+            for batch in parquet.iter_batches(row_groups=[group], columns=columns, batch_size=1024):
                 yield from _record_batch(batch, shard.options, account)
-        except (pa.ArrowException, OSError, IndexError) as error:  # IndexError: of a file that lost row groups
-            raise _broken(shard, error) from error
+    except (pa.ArrowException, OSError, IndexError) as error:  # IndexError: of a file that lost row groups
+        raise _broken(shard, error) from error
 
 
 def arrow_file(shard: Shard, account: Account) -> Iterator[Batch]:
-    with _opened(shard) as file:
-        try:
-            reader = pa.ipc.open_file(file)
-            if _columns(reader.schema, shard.options, account, -1) is None:
-                account.records = sum(reader.get_batch(i).num_rows for i in range(reader.num_record_batches))
-                account.skipped["text_missing"] = account.records
-                return
-            for i in range(reader.num_record_batches):
-                yield from _record_batch(reader.get_batch(i), shard.options, account)
-        except (pa.ArrowException, OSError) as error:
-            raise _broken(shard, error) from error
+    """Read an Arrow IPC file."""
+    try:
+        reader = pa.ipc.open_file(_file(shard))
+        batches = (reader.get_batch(i) for i in range(reader.num_record_batches))
+        yield from _record_batches(batches, reader.schema, shard, account)
+    except (pa.ArrowException, OSError) as error:
+        raise _broken(shard, error) from error
 
 
 def arrow_stream(chunks: streams.Chunks, shard: Shard, account: Account) -> Iterator[Batch]:
+    """Read an Arrow IPC stream."""
     try:
         file = _Readable(chunks)
         reader = pa.ipc.open_stream(pa.PythonFile(file, mode="r"))
-        missing = _columns(reader.schema, shard.options, account, -1) is None
-        for batch in reader:
-            if missing:
-                account.records += batch.num_rows
-                account.skipped["text_missing"] += batch.num_rows
-            else:
-                yield from _record_batch(batch, shard.options, account)
+        yield from _record_batches(reader, reader.schema, shard, account)
         if file.last != _END_OF_STREAM:  # pyarrow takes a stream that was cut between batches for a whole one
             raise Unreadable("truncated", f"{shard.url}: the Arrow stream has no end mark: download it again")
     except (pa.ArrowException, OSError) as error:
         raise _broken(shard, error) from error
 
 
+def _record_batches(
+    batches: Iterable[pa.RecordBatch], schema: pa.Schema, shard: Shard, account: Account
+) -> Iterator[Batch]:
+    missing = _columns(schema, shard.options, account, -1) is None
+    for batch in batches:
+        if missing:
+            account.records += batch.num_rows
+            account.skipped["text_missing"] += batch.num_rows
+        else:
+            batch.validate(full=True)  # Arrow trusts offsets, and broken ones would crash the process
+            yield from _record_batch(batch, shard.options, account)
+
+
 _END_OF_STREAM = b"\xff\xff\xff\xff\0\0\0\0"
 
 
-def _opened(shard: Shard) -> Any:
-    try:
-        filesystem, path = fsspec.url_to_fs(shard.url, **shard.options.storage_options)
-        return streams.retry(filesystem.open, path, "rb")
-    except Exception as error:
-        raise streams.unreadable(shard.url, error) from error
+def _file(shard: Shard) -> pa.PythonFile:
+    return pa.PythonFile(streams.Source(shard.url, shard.options.storage_options), mode="r")
 
 
 def _broken(shard: Shard, error: Exception) -> Unreadable:
@@ -182,14 +181,16 @@ def _as_texts(column: pa.Array, options: ReadOptions, account: Account) -> tuple
     """Return a column's texts and their rows within it."""
     if pa.types.is_dictionary(column.type):
         column = column.dictionary_decode()
+    if pa.types.is_string_view(column.type) or pa.types.is_binary_view(column.type):
+        column = column.cast(pa.large_binary())  # Arrow can't filter views
     kind = column.type
     if column.null_count:
         account.skipped["text_null"] += column.null_count
     rows = np.flatnonzero(column.is_valid().to_numpy(zero_copy_only=False))
     column = column.drop_null()
-    if pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
+    if pa.types.is_string(kind) or pa.types.is_large_string(kind):
         return _valid(column.cast(pa.large_binary()), account), rows
-    if pa.types.is_binary(kind) or pa.types.is_large_binary(kind) or pa.types.is_binary_view(kind):
+    if pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
         return _valid(column.cast(pa.large_binary()), account), rows
     texts: list[str] = []
     kept: list[int] = []

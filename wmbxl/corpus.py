@@ -67,7 +67,7 @@ class Corpus:
     >>> corpus = Corpus("demo", "memory://corpus/*.jsonl", id_field="id")
     >>> [shard.url for shard in corpus.shards()]
     ['memory:///corpus/a.jsonl']
-    >>> corpus.to_bag().compute()
+    >>> corpus.to_bag().compute(scheduler="sync")
     [{'text': 'Let x be given.', 'shard': 'memory:///corpus/a.jsonl', 'row': 0, 'document_id': 'a1'}]
     """
 
@@ -205,7 +205,12 @@ def _split_pattern(root: str) -> tuple[str, str]:
 
 def _walk(filesystem: AbstractFileSystem, base: str, pattern: str | None) -> Iterator[dict[str, Any]]:
     """Yield the files below `base`, in order, that match `pattern` (all, if there is none)."""
-    entries = _walk_local(base) if _is_local(filesystem) else filesystem.find(base, detail=True).values()
+    if _is_local(filesystem):
+        entries = _walk_local(base, pattern)
+    elif pattern is None:
+        entries = filesystem.find(base, detail=True).values()
+    else:
+        entries = (info for info in filesystem.glob(pattern, detail=True).values() if info["type"] == "file")
     for info in sorted(entries, key=lambda info: str(info["name"])):
         if pattern is None or _matches(str(info["name"]), pattern):
             yield info
@@ -216,10 +221,19 @@ def _is_local(filesystem: AbstractFileSystem) -> bool:
     return "file" in ((protocol,) if isinstance(protocol, str) else protocol)
 
 
-def _walk_local(base: str) -> Iterator[dict[str, Any]]:
-    """Walk a local folder through links, entering each real folder once, so that a loop of links ends."""
+def _walk_local(base: str, pattern: str | None) -> Iterator[dict[str, Any]]:
+    """Walk a local folder through links, entering each real folder once, so that a loop of links ends.
+
+    Folders in which nothing can match are not entered; one that can't be listed is an error.
+    """
+
+    def fail(error: OSError) -> None:
+        raise error
+
     seen: set[str] = set()
-    for folder, folders, files in os.walk(base, followlinks=True):
+    for folder, folders, files in os.walk(base, followlinks=True, onerror=fail):
+        if pattern is not None:
+            folders[:] = [name for name in folders if _may_hold(f"{folder}/{name}", pattern)]
         real = os.path.realpath(folder)
         if real in seen:
             folders.clear()
@@ -248,6 +262,17 @@ def _matches(name: str, pattern: str) -> bool:
         return bool(parts) and fnmatchcase(parts[0], wanted[0]) and match(parts[1:], wanted[1:])
 
     return match(name.strip("/").split("/"), pattern.strip("/").split("/"))
+
+
+def _may_hold(folder: str, pattern: str) -> bool:
+    """Whether a file somewhere below `folder` can match `pattern`."""
+    parts, wanted = folder.strip("/").split("/"), pattern.strip("/").split("/")
+    for part, want in zip(parts, wanted, strict=False):
+        if want == "**":
+            return True
+        if not fnmatchcase(part, want):
+            return False
+    return len(parts) < len(wanted)
 
 
 def _choose(

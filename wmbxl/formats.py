@@ -181,15 +181,25 @@ def _json_kind(text: str) -> Kind | None:
     except RecursionError:
         return "lines"
     except ValueError:
-        opening = re.match(r"\[\s*(\Z|[\[{\"\]])|\{\s*(\Z|\"|\})", body)
-        if not opening:
-            return None
-        if body[0] == "[":
-            return "values"
-        # An object that goes on behind the first newline was printed over several lines; one that was cut
-        # by the end of the head, or is broken, is a line.
-        first = re.sub(r'"(?:[^"\\]|\\.)*"', '""', first)  # what strings hold doesn't count
-        return "values" if rest and re.fullmatch(r"\{\s*(\"\"\s*:([^\"]|\"\")*[,\[{])?\s*", first) else "lines"
+        return _printed_kind(body, bool(rest))
     if isinstance(value, list):
-        return "values" if any(isinstance(item, dict) for item in value) else "lines"
+        return "values" if not rest.strip() or any(isinstance(item, dict) for item in value) else "lines"
     return "lines" if isinstance(value, dict) else None
+
+
+def _printed_kind(body: str, several_lines: bool) -> Kind | None:
+    """Return the kind of a text whose first line is no JSON value: a value may go on, or the line is broken."""
+    if not re.match(r"\[\s*(\Z|[\[{\"\]])|\{\s*(\Z|\"|\})", body):
+        return None
+    if body[0] == "[":
+        return "values"
+    try:
+        json.JSONDecoder(parse_int=str, strict=False).raw_decode(body)
+    except RecursionError:
+        return "lines"
+    except json.JSONDecodeError as error:
+        # A value that is whole as far as the head goes was cut by the end of the head.
+        cut = error.pos >= len(body.rstrip()) - 8 or error.msg.startswith("Unterminated string")
+        if not cut:
+            return "lines"
+    return "values" if several_lines else "lines"

@@ -198,7 +198,7 @@ class ProbeIndex:
 
 
 def _check_ns(ns: Iterable[int]) -> tuple[int, ...]:
-    lengths = tuple(sorted(set(ns)))
+    lengths = tuple(sorted({int(n) for n in ns}))
     if not lengths:
         raise UsageError("no n given: name at least one length, such as -n 13")
     bad = [n for n in lengths if not 1 <= n <= kernels.LONGEST_N]

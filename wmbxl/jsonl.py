@@ -29,17 +29,31 @@ _QUOTE = ord('"')
 def lines(chunks: Iterable[bytes]) -> Iterator[list[bytes]]:
     """Cut a stream at newlines. The part behind the last newline comes last, unless a fault cut it short."""
     parts: list[bytes] = []
-    for chunk in chunks:
-        cut = chunk.rfind(b"\n")
-        if cut < 0:
-            parts.append(chunk)
-            continue
-        parts.append(chunk[:cut])
-        block = b"".join(parts)
-        parts = [chunk[cut + 1 :]]
-        yield block.split(b"\n")
+    try:
+        for chunk in chunks:
+            cut = chunk.rfind(b"\n")
+            if cut < 0:
+                parts.append(chunk)
+                continue
+            parts.append(chunk[:cut])
+            block = b"".join(parts)
+            parts = [chunk[cut + 1 :]]
+            yield block.split(b"\n")
+    except Unreadable:
+        rest = b"".join(parts)
+        if _is_whole(rest):
+            yield [rest]
+        raise
     if any(parts):
         yield [b"".join(parts)]
+
+
+def _is_whole(line: bytes) -> bool:
+    """Whether a line that may have been cut is a whole record all the same."""
+    try:
+        return isinstance(orjson.loads(line), dict)
+    except orjson.JSONDecodeError:
+        return False
 
 
 def values(chunks: Iterable[bytes]) -> Iterator[list[bytes]]:
@@ -53,9 +67,11 @@ def values(chunks: Iterable[bytes]) -> Iterator[list[bytes]]:
         if not begun and len(held) >= 3:
             begun, held = True, held.removeprefix(b"\xef\xbb\xbf")
         while begun:
-            data = np.frombuffer(bytes(held), dtype=np.uint8)
+            data = np.frombuffer(held, dtype=np.uint8)
             count, finished = kernels.split_values(data, state, spans)
-            yield [data[start:end].tobytes() for start, end in spans[:count].tolist()]
+            found = [data[start:end].tobytes() for start, end in spans[:count].tolist()]
+            del data  # what is looked at can't shrink
+            yield found
             done = kernels.release_values(state, len(held))
             del held[:done]
             if finished:
@@ -188,4 +204,5 @@ class _Ids(Sequence[str | None]):
         return len(self._lines)
 
     def __getitem__(self, doc):  # type: ignore[no-untyped-def]
-        return record_id(parse_json(self._lines[doc]).value, self._field) if self._field else None
+        line = self._lines[doc]
+        return record_id(parse_json(line, exact_numbers=True).value, self._field) if self._field else None

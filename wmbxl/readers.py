@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from datetime import datetime
 from typing import Any
 
 import fsspec
@@ -61,8 +62,9 @@ def _changed(shard: Shard) -> bool:
 def version_of(info: Mapping[str, Any]) -> str:
     """Return what tells that a file changed: its etag, or else when it was modified."""
     for key in ("ETag", "etag", "mtime", "LastModified", "last_modified", "modified", "created"):
-        if info.get(key) is not None:
-            return str(info[key])
+        value = info.get(key)
+        if value is not None:  # a listing and a look at one file may give the same time in two forms
+            return str(value.timestamp() if isinstance(value, datetime) else value)
     return ""
 
 
@@ -92,7 +94,19 @@ def open_stream(shard: Shard, account: Account) -> tuple[streams.Chunks, formats
         chunks = streams.Chunks(streams.decompress(source, codec, shard.options.max_zstd_window))
     else:
         chunks = streams.Chunks(streams.whole(source))
-    return chunks, formats.detect(chunks.peek(formats.HEAD), shard.url)
+    try:
+        found = formats.detect(chunks.peek(formats.HEAD), shard.url)
+    except Unreadable:
+        if chunks.fault is not None:  # what a damaged file looks like says nothing
+            raise chunks.fault from None
+        raise
+    if codec and found.kind in ("parquet", "arrow_file"):
+        raise Unreadable(
+            f"refused_{codec}_{found.kind}",
+            f"{shard.url}: {found.kind.replace('_', ' ')} inside {codec}, which can only be read from its end: "
+            "decompress the file",
+        )
+    return chunks, found
 
 
 def _empty(url: str) -> formats.Format:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -49,26 +50,31 @@ class Parsed:
 
 
 class Number(str):
-    """A number as it is written in JSON that orjson refuses."""
+    """A number as it is written in JSON."""
 
     __slots__ = ()
 
+    @property
+    def is_integer(self) -> bool:
+        """Whether it is written without a fraction or an exponent."""
+        return self.lstrip("-").isdigit()
 
-def parse_json(data: bytes) -> Parsed:
+
+def parse_json(data: bytes, exact_numbers: bool = False) -> Parsed:
     """Parse one JSON value, tolerantly.
 
     What strict parsers refuse and Python's `json` reads is read: NaN, lone surrogates, huge integers, raw control
-    characters. The last of several equal keys wins. Bytes that are not UTF-8 become U+FFFD.
+    characters. The last of several equal keys wins. Bytes that are not UTF-8 become U+FFFD. With `exact_numbers`,
+    numbers come as `Number`, the way they are written.
 
     Raises
     ------
     Skip
         ``not_json`` or ``too_nested``.
     """
-    try:
-        return Parsed(orjson.loads(data))
-    except orjson.JSONDecodeError:
-        pass
+    if not exact_numbers:
+        with contextlib.suppress(orjson.JSONDecodeError):
+            return Parsed(orjson.loads(data))
     try:
         text, repaired = data.decode(), False
     except UnicodeDecodeError:

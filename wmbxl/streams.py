@@ -5,9 +5,11 @@ from __future__ import annotations
 import bz2
 import codecs
 import lzma
+import os
 import sys
 from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import IO, Any
 
 import fsspec
@@ -16,6 +18,7 @@ from isal import igzip_lib
 
 from wmbxl.errors import Unreadable
 from wmbxl.formats import Codec, codec_of
+from wmbxl.text import replace_surrogates
 
 if sys.version_info >= (3, 14):
     from compression import zstd
@@ -54,7 +57,7 @@ def unreadable(url: str, error: BaseException, position: int | None = None) -> U
 
 
 class Source:
-    """A file read forward, reopened where a passing fault struck.
+    """A file that is opened again where a passing fault struck.
 
     Parameters
     ----------
@@ -68,17 +71,19 @@ class Source:
     def __init__(self, url: str, storage_options: dict[str, Any], position: int = 0) -> None:
         self.url = url
         self.position = position
-        self._storage_options = storage_options
+        self.storage_options = storage_options
         self._file: IO[bytes] | None = None
 
     def read(self, size: int = BLOCK) -> bytes:
-        """Return the next bytes, at most `size`; none at the end of the file.
+        """Return the next bytes, at most `size` (all, if negative); none at the end of the file.
 
         Raises
         ------
         Unreadable
             After five tries, or at once for a fault that doesn't pass.
         """
+        if size < 0:
+            size = max(0, self.size - self.position)
         try:
             data: bytes = retry(self._read, size)
         except Exception as error:
@@ -89,13 +94,45 @@ class Source:
     def _read(self, size: int) -> bytes:
         try:
             if self._file is None:
-                filesystem, path = fsspec.url_to_fs(self.url, **self._storage_options)
+                filesystem, path = fsspec.url_to_fs(self.url, **self.storage_options)
                 self._file = filesystem.open(path, "rb")
                 self._file.seek(self.position)
             return self._file.read(size)
         except Exception:
             self.close()
             raise
+
+    closed = False  # as files have it: Arrow asks
+
+    def readable(self) -> bool:
+        """Whether it can be read."""
+        return True
+
+    def seekable(self) -> bool:
+        """Whether it can be read from another position."""
+        return True
+
+    def tell(self) -> int:
+        """Return the position of the next byte."""
+        return self.position
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
+        """Move to another position."""
+        origin = {os.SEEK_SET: 0, os.SEEK_CUR: self.position, os.SEEK_END: self.size}[whence]
+        if origin + offset != self.position:
+            self.position = origin + offset
+            if self._file is not None:
+                self._file.seek(self.position)
+        return self.position
+
+    @cached_property
+    def size(self) -> int:
+        """Bytes of the file."""
+        try:
+            filesystem, path = fsspec.url_to_fs(self.url, **self.storage_options)
+            return int(retry(filesystem.size, path))
+        except Exception as error:
+            raise unreadable(self.url, error) from error
 
     def close(self) -> None:
         """Close the file; a later read opens it again."""
@@ -115,24 +152,32 @@ class Chunks:
     def __init__(self, chunks: Iterator[bytes]) -> None:
         self._chunks = chunks
         self._ahead: list[bytes] = []
-        self._fault: Unreadable | None = None
+        self.fault: Unreadable | None = None
 
     def peek(self, size: int) -> bytes:
-        """Return the first `size` bytes, or all if there are fewer, without taking them."""
-        while sum(map(len, self._ahead)) < size and self._fault is None:
+        """Return the first `size` bytes, or all if there are fewer, without taking them.
+
+        Raises
+        ------
+        Unreadable
+            If a fault comes before the first byte.
+        """
+        while sum(map(len, self._ahead)) < size and self.fault is None:
             try:
                 self._ahead.append(next(self._chunks))
             except StopIteration:
                 break
             except Unreadable as fault:  # what came before it can still be read
-                self._fault = fault
+                self.fault = fault
+                if not self._ahead:
+                    raise
         return b"".join(self._ahead)[:size]
 
     def __iter__(self) -> Iterator[bytes]:
         while self._ahead:
             yield self._ahead.pop(0)
-        if self._fault is not None:
-            raise self._fault
+        if self.fault is not None:
+            raise self.fault
         yield from self._chunks
 
 
@@ -226,6 +271,8 @@ def _member(source: Source, codec: Codec, data: bytes, window: int) -> Generator
     """Yield one member's decompressed bytes; return the bytes behind it."""
     compression = _COMPRESSIONS[codec]
     decompressor = compression.make(window)
+    begin = source.position - len(data)
+    yielded = 0
     while not decompressor.eof:
         if decompressor.needs_input and not data:
             data = source.read()
@@ -237,15 +284,43 @@ def _member(source: Source, codec: Codec, data: bytes, window: int) -> Generator
                     source.position,
                 )
         if data:
-            begun = source.position - len(data)
+            chunk = source.position - len(data)
         try:
             out = decompressor.decompress(data, BLOCK)
         except compression.errors as error:
-            raise _corrupt(source, codec, error, window, begun) from error
+            fault = _corrupt(source, codec, error, window, chunk)
+            yield from _salvage(source, compression, window, begin, chunk, yielded)
+            raise fault from error
         data = b""
         if out:
+            yielded += len(out)
             yield out
     return decompressor.unused_data
+
+
+def _salvage(
+    source: Source, compression: _Compression, window: int, begin: int, faulty: int, skip: int
+) -> Iterator[bytes]:  # fmt: skip
+    """Yield what a member that begins at `begin` holds between its first `skip` bytes and its fault.
+
+    A decompressor that meets a fault keeps what it had put out in that step. So the member is read again, from byte
+    `faulty` on in smaller steps, and once more in steps of a byte.
+    """
+    for step in (4096, 1):
+        again = Source(source.url, source.storage_options, begin)
+        decompressor = compression.make(window)
+        seen = 0
+        try:
+            while again.position < source.position:
+                careful = again.position >= faulty
+                data = again.read(step if careful else min(BLOCK, faulty - again.position))
+                out = decompressor.decompress(data)
+                if seen + len(out) > skip:
+                    yield out[max(0, skip - seen) :]
+                seen += len(out)
+        except compression.errors:
+            faulty = again.position - len(data)
+        skip = max(skip, seen)
 
 
 def _corrupt(source: Source, codec: Codec, error: Exception, window: int, begun: int) -> Unreadable:
@@ -265,11 +340,17 @@ def _corrupt(source: Source, codec: Codec, error: Exception, window: int, begun:
 
 
 def to_utf8(chunks: Iterator[bytes], encoding: str) -> Iterator[bytes]:
-    """Re-encode a stream. Lone surrogates stay as invalid bytes, for the record parser to repair and count."""
+    """Re-encode a stream; lone surrogates become U+FFFD.
+
+    Raises
+    ------
+    Unreadable
+        ``corrupt``, where the bytes are not in this encoding.
+    """
     decoder = codecs.getincrementaldecoder(encoding)("surrogatepass")
     try:
         for chunk in chunks:
-            yield decoder.decode(chunk).encode("utf-8", "surrogatepass")
-        yield decoder.decode(b"", True).encode("utf-8", "surrogatepass")
+            yield replace_surrogates(decoder.decode(chunk)).encode()
+        yield replace_surrogates(decoder.decode(b"", True)).encode()
     except UnicodeDecodeError as error:
         raise Unreadable("corrupt", f"broken {encoding} text: {error}") from error
