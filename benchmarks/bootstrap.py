@@ -20,6 +20,7 @@ from itertools import combinations
 from pathlib import Path
 
 import numpy as np
+
 from wmbxl.stats.compare import full_vs_view
 from wmbxl.stats.pairs import pairs
 from wmbxl.stats.resample import Bootstrap

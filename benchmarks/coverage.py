@@ -18,6 +18,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import numpy as np
+
 from wmbxl.stats import remarks
 from wmbxl.stats.compare import all_items, replicate_accuracies
 from wmbxl.stats.intervals import intervals

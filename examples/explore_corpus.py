@@ -11,6 +11,7 @@ from __future__ import annotations
 import sys
 
 import dask
+
 import wmbxl
 from wmbxl.demo import demo_corpus
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 import tenacity
-from wmbxl import streams
 
 from tests import tools
+from wmbxl import streams
 
 
 @pytest.fixture(scope="session")

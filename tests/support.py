@@ -7,6 +7,7 @@ import random
 from pathlib import Path
 
 import orjson
+
 from wmbxl import Benchmark
 
 WORDS = [

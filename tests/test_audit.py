@@ -11,14 +11,14 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-import wmbxl
 from distributed import Client, LocalCluster
+
+import wmbxl
+from tests import naive
+from tests.support import as_jsonl, make_benchmark, make_documents, table_bytes, write_corpus
 from wmbxl.errors import FieldNotFound, RunMismatch, UsageError
 from wmbxl.watch import Watch
 from wmbxl.worker import IndexPlugin
-
-from tests import naive
-from tests.support import as_jsonl, make_benchmark, make_documents, table_bytes, write_corpus
 
 NS = (5, 13)
 

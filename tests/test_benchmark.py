@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from wmbxl import read_benchmark
-from wmbxl.benchmark import Benchmark
-from wmbxl.errors import BenchmarkError, FieldNotFound, NothingMatches, UsageError
 
 from tests import tools
 from tests.tools import BOM, COMPRESS, arrow, parquet
+from wmbxl import read_benchmark
+from wmbxl.benchmark import Benchmark
+from wmbxl.errors import BenchmarkError, FieldNotFound, NothingMatches, UsageError
 
 ROWS = [{"problem_id": "p é", "text": "Let $x$\nbe"}, {"problem_id": "q", "text": 'é, "so"'}]
 LINES = b"".join(json.dumps(row).encode() + b"\n" for row in ROWS)

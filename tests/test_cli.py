@@ -14,9 +14,9 @@ import pandas as pd
 import pytest
 import yaml
 from click.testing import CliRunner, Result
-from wmbxl.cli import main
 
 from tests.support import as_jsonl, make_benchmark, make_documents, table_bytes, write_benchmark, write_corpus
+from wmbxl.cli import main
 
 NS = "5,13"
 

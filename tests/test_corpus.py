@@ -10,12 +10,12 @@ import fsspec
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from wmbxl import Corpus, corpus, streams
-from wmbxl.errors import NothingMatches, Unreadable, UsageError
-from wmbxl.types import Shard
 
 from tests import tools
 from tests.tools import arrow, jsonl, line, parquet, table
+from wmbxl import Corpus, corpus, streams
+from wmbxl.errors import NothingMatches, Unreadable, UsageError
+from wmbxl.types import Shard
 
 
 def put(root: Path, *names: str) -> None:

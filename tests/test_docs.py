@@ -19,6 +19,7 @@ from urllib.parse import unquote
 import click
 import pyarrow as pa
 import pytest
+
 from wmbxl import config, formats, metadata, records
 from wmbxl.cli import main
 from wmbxl.demo import demo_benchmark, demo_corpus

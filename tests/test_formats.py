@@ -3,10 +3,10 @@
 import json
 
 import pytest
-from wmbxl.errors import Unreadable
-from wmbxl.formats import codec_of, detect, named_codec, named_records, named_text, stem
 
 from tests import tools
+from wmbxl.errors import Unreadable
+from wmbxl.formats import codec_of, detect, named_codec, named_records, named_text, stem
 
 TABLE = tools.table(["a"])
 

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-import wmbxl
 from backports import zstd
+
+import wmbxl
 from wmbxl.metadata import metadata_table
 from wmbxl.scan import scan_shard
 

@@ -6,12 +6,12 @@ from typing import Any
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
+
+from tests import naive, strategies, tools
 from wmbxl import Corpus, ProbeIndex, kernels, scan_shard
 from wmbxl import index as module
 from wmbxl.benchmark import Benchmark
 from wmbxl.errors import UsageError
-
-from tests import naive, strategies, tools
 
 BENCH = Benchmark.from_surfaces({"p": "Let $x$ be a value", "q": {"prompt": "be a value of X"}, "r": ""})
 

@@ -11,12 +11,12 @@ import pytest
 import xxhash
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
+from tests import naive, strategies
 from wmbxl import kernels, scan
 from wmbxl.batches import Batch
 from wmbxl.benchmark import Benchmark
 from wmbxl.index import ProbeIndex
-
-from tests import naive, strategies
 
 Array = np.ndarray[Any, Any]
 Found = list[tuple[int, str, int, int]]  # document, n-gram, first byte and byte after the last, in the document

@@ -5,12 +5,12 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
+
+from tests import tools
 from wmbxl import Corpus, ProbeIndex
 from wmbxl.benchmark import Benchmark
 from wmbxl.errors import NothingMatches
 from wmbxl.scan import scan_piece
-
-from tests import tools
 
 
 class Outcome(NamedTuple):

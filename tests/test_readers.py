@@ -15,13 +15,13 @@ import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+
+from tests import tools
+from tests.tools import BOM, COMPRESS, arrow, jsonl, line, parquet, read, table
 from wmbxl import Corpus, batches, readers, streams
 from wmbxl.batches import Account
 from wmbxl.errors import Unreadable
 from wmbxl.records import GAPS, Skip, parse_json, record_text
-
-from tests import tools
-from tests.tools import BOM, COMPRESS, arrow, jsonl, line, parquet, read, table
 
 A, B, C = line("a"), line("b"), line("c")
 

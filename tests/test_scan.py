@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+
+from tests import naive, strategies, tools
 from wmbxl import Corpus, ProbeIndex, batches, kernels, scan, scan_shard
 from wmbxl.benchmark import Benchmark
 from wmbxl.tally import Tally
 from wmbxl.types import Shard
-
-from tests import naive, strategies, tools
 
 thorough = settings(deadline=None, max_examples=120, suppress_health_check=[HealthCheck.too_slow])
 brief = settings(thorough, max_examples=40)

@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from wmbxl import Corpus, streams
-from wmbxl.errors import Unreadable
-from wmbxl.formats import Codec
 
 from tests import tools
 from tests.tools import COMPRESS, jsonl, read, skippable
+from wmbxl import Corpus, streams
+from wmbxl.errors import Unreadable
+from wmbxl.formats import Codec
 
 if sys.version_info >= (3, 14):
     from compression import zstd
@@ -107,7 +107,7 @@ def test_documents_before_corrupt_data(tmp_path: Path, codec: str) -> None:
 @pytest.mark.parametrize("codec", CODECS)
 def test_documents_before_a_bad_checksum(tmp_path: Path, codec: str) -> None:
     whole = COMPRESS[codec](LINES)
-    end = {"gz": 8, "bz2": 4, "xz": 60, "zst": 4}[codec]
+    end = {"gz": 8, "bz2": 4, "xz": 30, "zst": 4}[codec]
     data = bytearray(whole)
     data[-end] ^= 0xFF
     got = read(tmp_path / "a", bytes(data))

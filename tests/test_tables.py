@@ -6,6 +6,7 @@ import json
 
 import pandas as pd
 import pytest
+
 from wmbxl.errors import NothingMatches, UsageError
 from wmbxl.tables import encode_table, read_ids, read_records, show, table_files, write_files
 

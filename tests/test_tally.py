@@ -8,6 +8,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
 from wmbxl.errors import UsageError
 from wmbxl.tally import EVIDENCE, NAMES_KEPT, Amount, Sparse, Tally, cap_evidence
 

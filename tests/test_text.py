@@ -2,9 +2,9 @@
 
 import pytest
 from hypothesis import given, settings
-from wmbxl.text import PROFILES, Normaliser, ngrams, original_positions, replace_surrogates, xxh64
 
 from tests import naive, strategies
+from wmbxl.text import PROFILES, Normaliser, ngrams, original_positions, replace_surrogates, xxh64
 
 
 def check(text: str, profile: str) -> None:

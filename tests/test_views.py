@@ -5,6 +5,7 @@ import json
 
 import pandas as pd
 import pytest
+
 from wmbxl.errors import FieldNotFound, NothingMatches, UsageError
 from wmbxl.views import (
     View,

@@ -16,6 +16,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 from fsspec.implementations.local import LocalFileSystem
+
 from wmbxl import Corpus, readers
 from wmbxl.batches import Account
 from wmbxl.records import GAPS

@@ -102,7 +102,7 @@ def open_stream(shard: Shard, account: Account) -> tuple[streams.Chunks, formats
         raise
     if codec and found.kind in ("parquet", "arrow_file"):
         raise Unreadable(
-            f"refused_{codec}_{found.kind}",
+            "refused_compressed",
             f"{shard.url}: {found.kind.replace('_', ' ')} inside {codec}, which can only be read from its end: "
             "decompress the file",
         )

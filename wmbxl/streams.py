@@ -315,7 +315,7 @@ def _salvage(
                 careful = again.position >= faulty
                 data = again.read(step if careful else min(BLOCK, faulty - again.position))
                 out = decompressor.decompress(data)
-                if seen + len(out) > skip:
+                if out and seen + len(out) > skip:
                     yield out[max(0, skip - seen) :]
                 seen += len(out)
         except compression.errors:

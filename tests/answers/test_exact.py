@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import pytest
+
 from wmbxl.answers.exact import boxed, letters, normalise, score
 
 

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from click.testing import CliRunner
+
 from wmbxl.cli import main
 
 IDS = [f"p{k:03d}" for k in range(90)]

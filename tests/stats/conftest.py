@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+
 from wmbxl.stats.verdicts import Verdicts
 from wmbxl.views import View
 

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy.stats import spearmanr
+
 from wmbxl.stats.buckets import accuracy_by_bucket, bucket_views, rank_correlation, spearman_from_counts
 from wmbxl.stats.resample import Bootstrap
 

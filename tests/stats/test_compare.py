@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+
 from wmbxl.errors import UsageError
 from wmbxl.stats.compare import accuracy, everything, full_vs_view, group_views, view_vs_rest
 from wmbxl.stats.pairs import pairs

@@ -3,6 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy import stats
+
 from wmbxl.stats.compare import full_vs_view
 from wmbxl.stats.counterfactual import counterfactuals, power
 from wmbxl.stats.resample import Bootstrap

@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 from scipy import stats
 from statsmodels.stats.multitest import multipletests
+
 from wmbxl.stats.compare import replicate_accuracies, view_vs_rest
 from wmbxl.stats.intervals import adjusted, intervals
 from wmbxl.stats.resample import Bootstrap, Replicates

@@ -7,10 +7,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import wmbxl
 import xxhash
 from click.testing import CliRunner
 from distributed import Client, LocalCluster
+
+import wmbxl
 from tests.support import as_jsonl, make_benchmark, make_text
 from wmbxl.cli import main
 from wmbxl.scan import scan_shard

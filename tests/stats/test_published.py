@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+
 from wmbxl.stats.compare import accuracy, everything, full_vs_view, view_vs_rest
 from wmbxl.stats.counterfactual import counterfactuals, power
 from wmbxl.stats.resample import Bootstrap

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
 from wmbxl.errors import UsageError
 from wmbxl.stats.compare import full_vs_view, replicate_accuracies
 from wmbxl.stats.resample import Bootstrap, replicate, resample

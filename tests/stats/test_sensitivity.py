@@ -3,6 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+
 from wmbxl.errors import UsageError
 from wmbxl.stats.resample import Bootstrap
 from wmbxl.stats.sensitivity import deltas_by_n, membership_by_n

@@ -4,6 +4,7 @@ import json
 
 import pandas as pd
 import pytest
+
 from wmbxl.errors import FieldNotFound, NothingMatches, UsageError, VerdictError
 from wmbxl.stats.verdicts import read_verdicts, verdicts_from_frame
 
