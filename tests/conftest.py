@@ -4,11 +4,16 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
+import numba
+import numpy as np
 import pytest
 import tenacity
 
 from tests import tools
 from wmbxl import streams
+
+if numba.config.DISABLE_JIT:
+    np.seterr(over="ignore")  # compiled, integers wrap round, which hashing relies on
 
 
 @pytest.fixture(scope="session")

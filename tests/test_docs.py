@@ -11,7 +11,9 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+import tomllib
+from collections.abc import Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import unquote
@@ -23,6 +25,7 @@ import pytest
 from wmbxl import config, formats, metadata, records
 from wmbxl.cli import main
 from wmbxl.demo import demo_benchmark, demo_corpus
+from wmbxl.folder import FILES
 
 ROOT = Path(__file__).parents[1]
 PAGES = sorted(
@@ -96,22 +99,36 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     command = folder / "wmbxl"
     command.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m wmbxl "$@"\n', encoding="utf-8")
     command.chmod(0o755)
-    # A person's shell measures no coverage, and compiles.
-    inherited = {k: v for k, v in os.environ.items() if not k.startswith("COV_") and k != "NUMBA_DISABLE_JIT"}
+    inherited = {k: v for k, v in os.environ.items() if not k.startswith("COV_")}
     path = os.pathsep.join([str(folder), str(Path(sys.executable).parent), os.environ.get("PATH", "")])
     modules = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH", "")]))
-    return {**inherited, "PATH": path, "PYTHONPATH": modules, "COLUMNS": "200", "PYTHONUTF8": "1"}
+    # On this little data it takes longer to compile than to interpret; test_cli.py runs the demo compiled.
+    return {
+        **inherited, "PATH": path, "PYTHONPATH": modules, "COLUMNS": "200", "PYTHONUTF8": "1", "NUMBA_DISABLE_JIT": "1",
+    }  # fmt: skip
 
 
 @pytest.fixture(scope="session")
-def demo(tmp_path_factory: pytest.TempPathFactory, environment: dict[str, str]) -> Path:
-    """A folder as the pages expect it: the demo's audit, its problems, its corpus."""
+def pool() -> Iterator[ThreadPoolExecutor]:
+    """Runs two commands at a time; a machine with one core loses nothing."""
+    with ThreadPoolExecutor(2) as executor:
+        yield executor
+        executor.shutdown(cancel_futures=True)
+
+
+@pytest.fixture(scope="session")
+def demo(tmp_path_factory: pytest.TempPathFactory, environment: dict[str, str], pool: ThreadPoolExecutor) -> Path:
+    """A folder as the pages expect it: two audits, the demo's problems, and its corpus."""
     folder = tmp_path_factory.mktemp("docs")
+    example = pool.submit(
+        Shell(ROOT, environment), "wmbxl", "audit", "examples/audit.yaml", "--out", str(folder / "example-audit")
+    )
     Shell(folder, environment)("wmbxl", "demo", "--out", "demo-audit")
     shutil.copy(demo_benchmark().source, folder / "problems.jsonl")
     (folder / "corpus").mkdir()
     for shard in demo_corpus().listing.shards:
         shutil.copy(shard.url, folder / "corpus")
+    (folder / "example.txt").write_text(example.result(), encoding="utf-8")
     return folder
 
 
@@ -123,11 +140,8 @@ def missing_lines(expected: str, output: str) -> list[str]:
     return [line for line, pattern in zip(wanted, patterns, strict=True) if not any(map(pattern.fullmatch, got))]
 
 
-@pytest.mark.parametrize("page", MARKED, ids=_name)
-def test_blocks_run_and_print_what_the_page_says(
-    page: Path, demo: Path, tmp_path: Path, environment: dict[str, str]
-) -> None:
-    folder = tmp_path / "page"
+def run_page(page: Path, demo: Path, folder: Path, environment: dict[str, str]) -> None:
+    """Run the blocks of a page in order, and compare what they print with what the page says."""
     shutil.copytree(demo, folder)
     shell = Shell(folder, environment)
     output = ""
@@ -145,6 +159,30 @@ def test_blocks_run_and_print_what_the_page_says(
             assert not missing, f"line {block.line}: not in the output: {missing}\n{output}"
 
 
+@pytest.fixture(scope="session")
+def runs(
+    request: pytest.FixtureRequest, demo: Path, tmp_path_factory: pytest.TempPathFactory,
+    environment: dict[str, str], pool: ThreadPoolExecutor,
+) -> Mapping[Path, Future[object]]:  # fmt: skip
+    """The pages and examples that tests of this session ask for, under way."""
+    items = [item for item in request.session.items if isinstance(item, pytest.Function)]
+    asked = {path for item in items if "runs" in item.fixturenames for path in item.callspec.params.values()}
+    folder = tmp_path_factory.mktemp("runs")
+    started: dict[Path, Future[object]] = {}
+    for number, page in enumerate(MARKED):
+        if page in asked:
+            started[page] = pool.submit(run_page, page, demo, folder / f"page-{number}", environment)
+    for script in EXAMPLES:
+        if script in asked:
+            started[script] = pool.submit(Shell(folder, environment), sys.executable, str(script))
+    return started
+
+
+@pytest.mark.parametrize("page", MARKED, ids=_name)
+def test_blocks_run_and_print_what_the_page_says(page: Path, runs: Mapping[Path, Future[object]]) -> None:
+    runs[page].result()
+
+
 def test_every_marked_block_is_understood() -> None:
     for page in PAGES:
         text = re.sub(r"`<!--.*?-->`", "", page.read_text(encoding="utf-8"))
@@ -160,15 +198,13 @@ def test_missing_lines() -> None:
 
 
 @pytest.mark.parametrize("script", EXAMPLES, ids=_name)
-def test_python_examples_run(script: Path, tmp_path: Path, environment: dict[str, str]) -> None:
-    assert Shell(tmp_path, environment)(sys.executable, str(script))
+def test_python_examples_run(script: Path, runs: Mapping[Path, Future[object]]) -> None:
+    assert runs[script].result()
 
 
-def test_yaml_example_runs(tmp_path: Path, environment: dict[str, str]) -> None:
-    out = tmp_path / "audit"
-    printed = Shell(ROOT, environment)("wmbxl", "audit", "examples/audit.yaml", "--out", str(out))
-    assert "Complete" in printed
-    assert (out / "metadata.parquet").exists()
+def test_yaml_example_runs(demo: Path) -> None:
+    assert "Complete" in (demo / "example.txt").read_text(encoding="utf-8")
+    assert (demo / "example-audit/metadata.parquet").exists()
 
 
 def test_yaml_recipes_are_valid_settings() -> None:
@@ -193,13 +229,24 @@ def test_relative_links_lead_to_files(page: Path) -> None:
     assert not broken
 
 
+def verbs_of(command: click.Command) -> dict[str, click.Command]:
+    """Return a command's subcommands, which it may import only now."""
+    if not isinstance(command, click.Group):
+        return {}
+    context = click.Context(command)
+    found = {name: command.get_command(context, name) for name in command.list_commands(context)}
+    return {name: verb for name, verb in found.items() if verb is not None}
+
+
 def options_of(command: click.Command) -> set[str]:
     """Return all options of a command and its subcommands."""
     found = {option for parameter in command.params for option in parameter.opts if isinstance(parameter, click.Option)}
-    if isinstance(command, click.Group):
-        for verb in command.commands.values():
-            found |= options_of(verb)
-    return found | {"--help"}
+    return found.union({"--help"}, *map(options_of, verbs_of(command).values()))
+
+
+def test_verbs_are_found() -> None:
+    assert {"audit", "status", "demo", "views", "bootstrap", "corpora"} <= set(verbs_of(main))
+    assert {"--restart", "--verdicts", "--paper-split"} <= options_of(main)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=_name)
@@ -207,10 +254,11 @@ def test_named_options_exist(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
     named = set(re.findall(r"(?<![\w-])--[a-z][a-z-]*[a-z]", text))
     assert named <= options_of(main) | FOREIGN
+    verbs = verbs_of(main)
     for verb, rest in re.findall(r"(?<![\w./-])wmbxl ([a-z]+)\b((?:[^`\n]|\\\n)*)", text):
-        if verb in main.commands:
+        if verb in verbs:
             unknown = set(re.findall(r"(?<![\w-])--[a-z][a-z-]*[a-z]", rest.split("&&")[0]))
-            assert unknown <= options_of(main.commands[verb]), f"wmbxl {verb}"
+            assert unknown <= options_of(verbs[verb]), f"wmbxl {verb}"
 
 
 def reasons() -> set[str]:
@@ -235,6 +283,7 @@ def test_every_reason_of_the_ledger_is_explained() -> None:
         ("metadata_by_corpus", metadata.BY_CORPUS),
         ("ngrams", metadata.NGRAMS),
         ("evidence", metadata.EVIDENCE),
+        ("sketches", metadata.SKETCHES),
         ("ledger", metadata.LEDGER),
     ],
 )
@@ -250,6 +299,30 @@ def test_every_setting_is_described(model: type[config.AuditConfig]) -> None:
     page = (ROOT / "docs/reference/settings.md").read_text(encoding="utf-8")
     described = {frozenset(re.findall(r"^\| `(\w+)` \|", part, flags=re.M)) for part in page.split("\n## ")}
     assert frozenset(model.model_fields) in described
+
+
+def test_every_file_of_the_run_folder_is_listed() -> None:
+    page = (ROOT / "docs/reference/run-folder.md").read_text(encoding="utf-8")
+    assert [name for name in FILES if f"`{name}`" not in page] == []
+
+
+def test_every_verb_is_in_the_readme() -> None:
+    page = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert [verb for verb in verbs_of(main) if f"wmbxl {verb}" not in page] == []
+
+
+def test_the_layers_are_those_that_are_checked() -> None:
+    contract = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["importlinter"]
+    page = (ROOT / "docs/contributing.md").read_text(encoding="utf-8")
+    listed = page.split("\n## Layers\n")[1].split("```text\n")[1].split("```")[0]
+    assert listed.splitlines() == contract["contracts"][0]["layers"]
+
+
+def test_every_dependency_is_explained() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    page = (ROOT / "docs/explanation/dependencies.md").read_text(encoding="utf-8")
+    names = [re.match(r"[\w-]+", line)[0] for line in project["dependencies"]]  # type: ignore[index]
+    assert [name for name in names if f"`{name.replace('backports-', 'backports.')}" not in page] == []
 
 
 # ---------------------------------------------------------------- the site

@@ -7,6 +7,7 @@ from typing import Any
 
 import numba
 import numpy as np
+import pyarrow as pa
 import pytest
 import xxhash
 from hypothesis import given, settings
@@ -23,10 +24,10 @@ Found = list[tuple[int, str, int, int]]  # document, n-gram, first byte and byte
 
 
 def packed(documents: list[bytes]) -> tuple[Array, Array]:
-    data = np.frombuffer(b"".join(documents), dtype=np.uint8)
-    offsets = np.cumsum([0, *map(len, documents)])
-    data.flags.writeable = offsets.flags.writeable = False  # as the reader leaves them
-    return data, offsets
+    """Return documents as a batch holds them: padded to 64 bytes, and not writable."""
+    texts = pa.array(documents, pa.large_binary())
+    batch = Batch.of(texts, np.arange(len(documents)), [None] * len(documents))
+    return batch.data, batch.offsets
 
 
 def folded(text: str, profile: str) -> bytes:

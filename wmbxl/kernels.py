@@ -455,7 +455,7 @@ def find_matches(
 
     Parameters
     ----------
-    data : uint8 array
+    data : uint8 array, at least 64 bytes long
     offsets : int64 array, one more than there are documents
     state : int64 array from `new_state`, carried from call to call
     scratch : Scratch
@@ -531,11 +531,11 @@ def capital_words(data: Array, offsets: Array, table: Array, words: Array) -> in
                 at += 1
                 continue
             if first < 0xE0:
-                code, length = first & 0x1F, 2
+                code, length = np.int64(first & 0x1F), 2
             elif first < 0xF0:
-                code, length = first & 0x0F, 3
+                code, length = np.int64(first & 0x0F), 3
             else:
-                code, length = first & 0x07, 4
+                code, length = np.int64(first & 0x07), 4
             for k in range(1, length):
                 code = (code << 6) | (data[at + k] & 0x3F)
             if (code >> 3) >= len(table) or not (table[code >> 3] >> (code & 7)) & 1:
@@ -717,7 +717,7 @@ def hex4(data: Array, at: int) -> int:
     """Return the value of four hexadecimal digits."""
     value = 0
     for k in range(4):
-        byte = data[at + k]
+        byte = np.int64(data[at + k])
         value = value * 16 + (byte - 0x30 if byte <= 0x39 else (byte | 0x20) - 0x57)
     return value
 

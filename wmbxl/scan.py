@@ -21,6 +21,7 @@ from wmbxl.readers import read
 from wmbxl.tally import EVIDENCE, SKETCH_SIZE, Amount, Sparse, Tally, cap_evidence
 from wmbxl.text import original_positions
 from wmbxl.types import Shard
+from wmbxl.vector import WIDTH
 
 Array = np.ndarray[Any, Any]
 
@@ -238,7 +239,7 @@ class _Folded:
             parts += [data[before:start], word]
             before = end
             grown[doc + 1] += len(word) - (end - start)
-        parts.append(data[before:])
+        parts += [data[before:], bytes(WIDTH)]  # words may shrink, and the kernels look at 64 bytes at once
         lowered[words[:, 0]] = True
         folded, offsets = np.frombuffer(b"".join(parts), dtype=np.uint8), batch.offsets + np.cumsum(grown)
         offsets.flags.writeable = False  # one type for the kernels, which compile for each
