@@ -1,36 +1,13 @@
-"""What MkDocs runs while it builds: the command line's help, and a nav without pages that are not there yet."""
+"""What MkDocs runs while it builds: it puts the command line's help into the page that asks for it."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import click
 
-# Pages that other parts of the project bring; they stay in the nav of mkdocs.yml and are left out until they exist.
-EXPECTED = ("how-to/views.md", "how-to/bootstrap.md", "explanation/statistics.md")
 PLACEHOLDER = "<!-- help of every command -->"
-
-
-def on_config(config: Any) -> Any:
-    """Leave expected pages out of the nav as long as their files do not exist."""
-    absent = {page for page in EXPECTED if not (Path(config["docs_dir"]) / page).exists()}
-    config["nav"] = _without(config["nav"], absent)
-    return config
-
-
-def _without(item: Any, absent: set[str]) -> Any:
-    if isinstance(item, list):
-        return [_without(part, absent) for part in item if not _is_absent(part, absent)]
-    if isinstance(item, dict):
-        return {title: _without(part, absent) for title, part in item.items()}
-    return item
-
-
-def _is_absent(item: Any, absent: set[str]) -> bool:
-    targets = item.values() if isinstance(item, dict) else [item]
-    return all(isinstance(target, str) and target in absent for target in targets)
 
 
 def on_page_markdown(markdown: str, **_: Any) -> str:

@@ -117,6 +117,8 @@ class Audit:
     @cached_property
     def sketches(self) -> dict[str, np.ndarray[Any, Any]]:
         """The smallest xxh64 of each corpus's distinct documents; uint64, ascending."""
+        if not self.folder.exists("sketches.parquet"):
+            raise UsageError(f"{self.folder.url}: made before corpora were sketched: run the audit again")
         frame = self.folder.read_table("sketches.parquet").to_pandas()
         return {
             corpus["name"]: frame.loc[frame["corpus"] == corpus["name"], "xxh64"].to_numpy()
@@ -172,7 +174,7 @@ def audit(
     accept_unread : float
         Largest share of a corpus's bytes, 0 to 1, that may be unread in an audit that still counts as complete.
     restart : bool
-        Delete what the run folder holds first.
+        Delete the audit that the run folder holds first; nothing else in it.
     storage_options : mapping, optional
         For the run folder.
     watch : Watch, optional

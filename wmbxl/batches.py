@@ -65,7 +65,7 @@ class Batch:
 
     def text(self, doc: int) -> str:
         """Return the text of document `doc`."""
-        return self.data[self.offsets[doc] : self.offsets[doc + 1]].tobytes().decode()
+        return str(self.data.data[self.offsets[doc] : self.offsets[doc + 1]], "utf-8")
 
 
 @dataclass

@@ -17,7 +17,7 @@ import orjson
 from wmbxl import batches, kernels
 from wmbxl.batches import Account, Batch
 from wmbxl.errors import Unreadable
-from wmbxl.records import REPAIRED, Skip, field_names, is_utf8, parse_json, record_id, record_text
+from wmbxl.records import REPAIRED, Skip, field_names, get_field, is_utf8, parse_json, record_id, record_text
 from wmbxl.types import ReadOptions
 from wmbxl.vector import WIDTH
 
@@ -205,4 +205,9 @@ class _Ids(Sequence[str | None]):
 
     def __getitem__(self, doc):  # type: ignore[no-untyped-def]
         line = self._lines[doc]
-        return record_id(parse_json(line, exact_numbers=True).value, self._field) if self._field else None
+        if not self._field:
+            return None
+        record = parse_json(line).value
+        if isinstance(get_field(record, self._field), float):  # or an integer too long for the fast parser
+            record = parse_json(line, exact_numbers=True).value
+        return record_id(record, self._field)

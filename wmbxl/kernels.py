@@ -531,11 +531,11 @@ def capital_words(data: Array, offsets: Array, table: Array, words: Array) -> in
                 at += 1
                 continue
             if first < 0xE0:
-                code, length = np.int64(first & 0x1F), 2
+                code, length = int(first & 0x1F), 2
             elif first < 0xF0:
-                code, length = np.int64(first & 0x0F), 3
+                code, length = int(first & 0x0F), 3
             else:
-                code, length = np.int64(first & 0x07), 4
+                code, length = int(first & 0x07), 4
             for k in range(1, length):
                 code = (code << 6) | (data[at + k] & 0x3F)
             if (code >> 3) >= len(table) or not (table[code >> 3] >> (code & 7)) & 1:
@@ -712,12 +712,16 @@ def count_matches(
 # ---------------------------------------------------------------- JSON strings
 
 
+_ESCAPES = np.arange(256, dtype=np.uint8)
+_ESCAPES[[0x62, 0x66, 0x6E, 0x72, 0x74]] = 0x08, 0x0C, 0x0A, 0x0D, 0x09  # b f n r t
+
+
 @jit
 def hex4(data: Array, at: int) -> int:
     """Return the value of four hexadecimal digits."""
     value = 0
     for k in range(4):
-        byte = np.int64(data[at + k])
+        byte = int(data[at + k])
         value = value * 16 + (byte - 0x30 if byte <= 0x39 else (byte | 0x20) - 0x57)
     return value
 
@@ -774,28 +778,18 @@ def unescape(source: Array, bounds: Array, out: Array, offsets: Array) -> None:
                 continue
             letter = source[at + 1]
             at += 2
-            if letter == 0x75:  # u
-                code = hex4(source, at)
-                at += 4
-                if 0xD800 <= code < 0xE000:
-                    low = hex4(source, at + 2) if at + 6 <= end and source[at] == 0x5C and source[at + 1] == 0x75 else 0
-                    if code < 0xDC00 and 0xDC00 <= low < 0xE000:
-                        code = 0x10000 + ((code - 0xD800) << 10) + (low - 0xDC00)
-                        at += 6
-                    else:
-                        code = 0xFFFD
-                to = put_code_point(out, to, code)
+            if letter != 0x75:  # u
+                out[to] = _ESCAPES[letter]
+                to += 1
                 continue
-            if letter == 0x6E:  # n
-                letter = 0x0A
-            elif letter == 0x74:  # t
-                letter = 0x09
-            elif letter == 0x72:  # r
-                letter = 0x0D
-            elif letter == 0x62:  # b
-                letter = 0x08
-            elif letter == 0x66:  # f
-                letter = 0x0C
-            out[to] = letter
-            to += 1
+            code = hex4(source, at)
+            at += 4
+            if 0xD800 <= code < 0xE000:
+                low = hex4(source, at + 2) if at + 6 <= end and source[at] == 0x5C and source[at + 1] == 0x75 else 0
+                if code < 0xDC00 and 0xDC00 <= low < 0xE000:
+                    code = 0x10000 + ((code - 0xD800) << 10) + (low - 0xDC00)
+                    at += 6
+                else:
+                    code = 0xFFFD
+            to = put_code_point(out, to, code)
     offsets[len(bounds) - 1] = to

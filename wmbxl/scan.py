@@ -7,7 +7,7 @@ import os
 import socket
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -218,52 +218,75 @@ class _Counter:
 
 @dataclass(frozen=True)
 class _Folded:
-    """A batch's bytes as the kernels want them; `lowered` tells which documents Python had to lower-case a word of."""
+    """A batch's bytes as the kernels want them.
+
+    `lowered` tells which documents Python had to lower-case a word of, and `stretched` in which of these the number
+    of code points changed by it.
+    """
 
     batch: Batch
     data: Array
     offsets: Array
     lowered: Array
+    stretched: Array
+    texts: dict[int, str] = field(default_factory=dict)
+
+    def text(self, doc: int) -> str:
+        """Return the original text of a document, decoded once."""
+        if doc not in self.texts:
+            self.texts[doc] = self.batch.text(doc)
+        return self.texts[doc]
 
     @classmethod
     def of(cls, batch: Batch, release: bool) -> _Folded:
         lowered = np.zeros(len(batch), dtype=bool)
         words = _capital_words(batch) if release else np.empty((0, 3), dtype=np.int64)
         if not len(words):
-            return cls(batch, batch.data, batch.offsets, lowered)
+            return cls(batch, batch.data, batch.offsets, lowered, lowered)
         grown = np.zeros(len(batch) + 1, dtype=np.int64)
+        stretched = np.zeros(len(batch), dtype=bool)
         parts: list[memoryview | bytes] = []
         data, before = batch.data.data, 0
-        for doc, start, end in words.tolist():
-            word = bytes(data[start:end]).decode().lower().encode()
-            parts += [data[before:start], word]
+        for doc, start, end in zip(*words.T.tolist(), strict=True):
+            text = str(data[start:end], "utf-8")
+            word = text.lower()
+            stretched[doc] |= len(word) != len(text)
+            parts += [data[before:start], word.encode()]
             before = end
-            grown[doc + 1] += len(word) - (end - start)
+            grown[doc + 1] += len(parts[-1]) - (end - start)
         parts += [data[before:], bytes(WIDTH)]  # words may shrink, and the kernels look at 64 bytes at once
         lowered[words[:, 0]] = True
         folded, offsets = np.frombuffer(b"".join(parts), dtype=np.uint8), batch.offsets + np.cumsum(grown)
         offsets.flags.writeable = False  # one type for the kernels, which compile for each
-        return cls(batch, folded, offsets, lowered)
+        return cls(batch, folded, offsets, lowered, stretched)
 
     def place(self, doc: int, points: Array) -> Array:
         """Turn code points of a folded document into code points of the original; shape (matches, 2)."""
-        text = self.batch.text(doc)
-        if len(text.lower()) == len(text):
-            return points
-        origin = np.array(original_positions(text))
+        origin = np.array(original_positions(self.text(doc)))
         return np.stack([origin[points[:, 0]], origin[points[:, 1] - 1] + 1], axis=1)
 
-    def snippet(self, doc: int, start: int, end: int, at: int, stop: int) -> str:
-        """Return the original text around code points ``start:end``, which are bytes ``at:stop`` of the folded text."""
+    def context(self, doc: int, points: tuple[int, int], span: tuple[int, int]) -> tuple[bytes, int, int]:
+        """Return the bytes around a match, and where it is in them.
+
+        `points` are the match's code points in the document, `span` its bytes in the folded data. There are at least
+        `CONTEXT` code points on each side, if the document has them.
+        """
         if self.lowered[doc]:
-            return self.batch.text(doc)[max(0, start - CONTEXT) : end + CONTEXT]
-        view, low, high = self.data.data, int(self.offsets[doc]), int(self.offsets[doc + 1])
-        near = bytes(view[max(low, at - CONTEXT) : min(high, stop + CONTEXT)])
-        if near.isascii():
-            return near.decode()
-        before = bytes(view[max(low, at - 4 * CONTEXT) : at]).decode(errors="ignore")
-        after = bytes(view[stop : min(high, stop + 4 * CONTEXT)]).decode(errors="ignore")
-        return before[-CONTEXT:] + bytes(view[at:stop]).decode() + after[:CONTEXT]
+            text, (start, end) = self.text(doc), points
+            before, inside = text[max(0, start - CONTEXT) : start].encode(), text[start:end].encode()
+            after = text[end : end + CONTEXT].encode()
+            return before + inside + after, len(before), len(before) + len(inside)
+        low = max(int(self.offsets[doc]), span[0] - 4 * CONTEXT)
+        high = min(int(self.offsets[doc + 1]), span[1] + 4 * CONTEXT)
+        return bytes(self.data.data[low:high]), span[0] - low, span[1] - low
+
+
+def _snippet(context: bytes, at: int, stop: int) -> str:
+    """Return the match ``context[at:stop]`` with `CONTEXT` code points on each side."""
+    if context.isascii():
+        return context[max(0, at - CONTEXT) : stop + CONTEXT].decode()
+    before, after = context[:at].decode(errors="ignore"), context[stop:].decode(errors="ignore")
+    return before[-CONTEXT:] + context[at:stop].decode() + after[:CONTEXT]
 
 
 def _capital_words(batch: Batch) -> Array:
@@ -328,7 +351,8 @@ class _Evidence:
         self.rows = np.empty((0, 6), dtype=np.uint64)
         self.places = np.empty((0, 3), dtype=np.int64)  # document of the batch, first byte, byte after the last
         self.ids: list[str | None] = []
-        self.snippets: list[str | None] = []
+        self.contexts: list[bytes | None] = []
+        self.within = np.empty((0, 2), dtype=np.int64)  # where matches are in their contexts
 
     def add(self, batch: Batch, folded: _Folded, found: Array, hashes: Array) -> None:
         """Take the matches of a batch that may belong to the sample; `hashes` are those of their documents."""
@@ -336,7 +360,7 @@ class _Evidence:
             return
         points = np.empty((len(found), 2), dtype=np.int64)
         kernels.code_points(folded.data, folded.offsets, found, points)
-        for doc in np.unique(found[folded.lowered[found[:, 0]], 0]).tolist():
+        for doc in np.unique(found[folded.stretched[found[:, 0]], 0]).tolist():
             here = found[:, 0] == doc
             points[here] = folded.place(doc, points[here])
         priority = priorities(hashes, points[:, 0])
@@ -381,21 +405,22 @@ class _Evidence:
         self.entry_limit[rows[full, 0].astype(np.int64)] = ~rows[full, 1]
         order = order[rank < self.cap]
         self.rows, self.places = rows[order], places[order]
-        old = order < kept
-        self.ids = [self.ids[i] if is_old else None for i, is_old in zip(order, old, strict=True)]
-        self.snippets = [self.snippets[i] if is_old else None for i, is_old in zip(order, old, strict=True)]
+        within = np.concatenate([self.within, np.zeros((len(rows) - kept, 2), dtype=np.int64)])
+        self.within = within[order]
+        # Lists and not a table of objects: the garbage collector doesn't look into bytes and numbers.
+        self.ids = [self.ids[i] if i < kept else None for i in order.tolist()]
+        self.contexts = [self.contexts[i] if i < kept else None for i in order.tolist()]
 
     def describe(self, folded: _Folded) -> None:
-        """Fetch id and snippet of the rows that came from this batch, while it is at hand."""
-        new = [i for i, snippet in enumerate(self.snippets) if snippet is None]
+        """Fetch id and context of the rows that came from this batch, while it is at hand."""
+        new = [i for i, context in enumerate(self.contexts) if context is None]
         ids: dict[int, str | None] = {}
-        for i, (doc, at, stop), (start, end) in zip(
-            new, self.places[new].tolist(), self.rows[new, 3:5].tolist(), strict=True
-        ):
+        places, points = self.places[new].T.tolist(), self.rows[new, 3:5].T.tolist()
+        for i, doc, at, stop, start, end in zip(new, *places, *points, strict=True):
             if doc not in ids:
                 ids[doc] = folded.batch.ids[doc]
             self.ids[i] = ids[doc]
-            self.snippets[i] = folded.snippet(doc, start, end, at, stop)
+            self.contexts[i], *self.within[i] = folded.context(doc, (start, end), (at, stop))
 
     def table(self, shard: Shard) -> pa.Table:
         """Return the sample, schema `wmbxl.tally.EVIDENCE`."""
@@ -404,7 +429,7 @@ class _Evidence:
             "shard": [shard.url] * len(self.rows),
             "piece": np.full(len(self.rows), shard.start, dtype=np.int64),
             "document_id": self.ids,
-            "snippet": self.snippets,
+            "snippet": list(map(_snippet, self.contexts, *self.within.T.tolist())),
         }
         for name, values in numbers.items():
             columns[name] = values if name == "priority" else values.astype(np.int64)

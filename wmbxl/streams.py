@@ -312,14 +312,17 @@ def _salvage(
         seen = 0
         try:
             while again.position < source.position:
-                careful = again.position >= faulty
+                at = again.position
+                careful = at >= faulty
                 data = again.read(step if careful else min(BLOCK, faulty - again.position))
-                out = decompressor.decompress(data)
-                if out and seen + len(out) > skip:
-                    yield out[max(0, skip - seen) :]
-                seen += len(out)
+                while data or not decompressor.needs_input:
+                    out = decompressor.decompress(data, -1 if careful else BLOCK)
+                    data = b""
+                    if out and seen + len(out) > skip:
+                        yield out[max(0, skip - seen) :]
+                    seen += len(out)
         except compression.errors:
-            faulty = again.position - len(data)
+            faulty = at
         skip = max(skip, seen)
 
 

@@ -51,6 +51,10 @@ class Shard:
         Bytes of the whole file, -1 if unknown.
     version : str
         The file's etag or modification time when it was listed.
+    weight : int
+        Bytes of the file that row groups stand for, -1 for pieces that are measured in bytes.
+    options : ReadOptions
+        How its records are read.
     """
 
     corpus: str

@@ -59,7 +59,7 @@ INCOMPLETE = 3  # exit status
     metavar="FRACTION",
     help="Share of a corpus's bytes that may be unread.  [default: 0]",
 )
-@click.option("--restart", is_flag=True, help="Delete what DIR holds first.")
+@click.option("--restart", is_flag=True, help="Delete the audit that DIR holds first.")
 def audit(config: str | None, restart: bool, **options: Any) -> None:
     """Audit a benchmark against corpora.
 
