@@ -9,8 +9,7 @@
     │   ├── RecordsError        bad records, all of them at once
     │   │   ├── BenchmarkError  … of a benchmark
     │   │   └── VerdictError    … of a file of models' verdicts
-    │   ├── RunMismatch         the run folder belongs to another audit
-    │   └── MissingExtra        an optional package is not installed
+    │   └── RunMismatch         the run folder belongs to another audit
     └── Unreadable              input that could not be read (recorded in the ledger)
 
 ``Unreadable`` carries the reason under which the ledger counts it. It does not stop an audit.
@@ -77,13 +76,6 @@ class VerdictError(RecordsError):
 
 class RunMismatch(UsageError):
     """The run folder belongs to another audit."""
-
-
-class MissingExtra(UsageError):
-    """An optional package is not installed."""
-
-    def __init__(self, package: str, extra: str, purpose: str) -> None:
-        super().__init__(f"{purpose} needs the package {package!r}: run  pip install 'wmbxl[{extra}]'")
 
 
 class Unreadable(WmbxlError):
