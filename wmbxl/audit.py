@@ -302,7 +302,6 @@ def _connected(client: Client | None, workers: int | None) -> Iterator[Client]:
         yield client
         return
     with (
-        dask.config.set({"distributed.worker.daemon": True}),
         LocalCluster(
             n_workers=workers, threads_per_worker=1, processes=True, silence_logs=logging.ERROR,
             dashboard_address=":0",

@@ -44,6 +44,9 @@ class _Group(click.Group):
         except WmbxlError as error:
             click.echo(f"Error: {error}", err=True)
             sys.exit(2 if isinstance(error, UsageError) else 1)
+        except KeyboardInterrupt:
+            click.echo("Stopped. An audit goes on where it stopped when the same command is run again.", err=True)
+            sys.exit(130)
 
 
 @click.group(cls=_Group)
