@@ -537,7 +537,7 @@ def capital_words(data: Array, offsets: Array, table: Array, words: Array) -> in
             else:
                 code, length = int(first & 0x07), 4
             for k in range(1, length):
-                code = (code << 6) | (data[at + k] & 0x3F)
+                code = (code << 6) | int(data[at + k] & 0x3F)
             if (code >> 3) >= len(table) or not (table[code >> 3] >> (code & 7)) & 1:
                 at += length
                 continue
