@@ -16,6 +16,7 @@ from distributed import Client, LocalCluster
 import wmbxl
 from tests import naive
 from tests.support import as_jsonl, make_benchmark, make_documents, table_bytes, write_corpus
+from wmbxl.cli.display import show_audit
 from wmbxl.errors import FieldNotFound, RunMismatch, UsageError
 from wmbxl.watch import Watch
 from wmbxl.worker import IndexPlugin
@@ -114,6 +115,32 @@ def test_roles_are_counted_apart(client: Client, tmp_path: Path) -> None:
     assert_counts(done.metadata, oracle(texts["release"]))
     control = done.metadata_by_corpus.query("corpus == 'control'").drop(columns="corpus")
     assert_counts(control, oracle(texts["control"]))
+
+
+def test_a_gap_in_a_control_corpus_leaves_labels_decided(
+    client: Client, corpus_folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "control.jsonl").write_bytes(as_jsonl(make_documents(make_benchmark(), 9, 5)) + b"broken\n")
+    corpora = [
+        wmbxl.Corpus("made", str(corpus_folder)),
+        wmbxl.Corpus("ctl", str(tmp_path / "control.jsonl"), role="control"),
+    ]
+    done = wmbxl.audit(make_benchmark(), corpora, str(tmp_path / "run"), NS, client=client)
+    assert done.status == "incomplete"
+    assert done.metadata["in_S0"].notna().all()
+    show_audit(done)
+    assert "S0 and S1 are decided all the same" in " ".join(capsys.readouterr().out.split())
+
+
+def test_shards_without_the_field_are_told(
+    client: Client, corpus_folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (corpus_folder / "other.jsonl").write_bytes(b'{"content": "a"}\n' * 5)
+    corpus = wmbxl.Corpus("made", str(corpus_folder))
+    done = wmbxl.audit(make_benchmark(), [corpus], str(tmp_path / "run"), NS, client=client)
+    assert done.info["corpora"][0]["pieces_without_field"] == 1
+    show_audit(done)
+    assert "1 piece(s) of made no record has the field 'text'" in " ".join(capsys.readouterr().out.split())
 
 
 def test_a_gap_makes_labels_unknown(client: Client, corpus_folder: Path, tmp_path: Path) -> None:

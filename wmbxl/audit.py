@@ -7,7 +7,7 @@ import logging
 import platform
 import tempfile
 import uuid
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -367,6 +367,7 @@ class _Ledger:
     def __enter__(self) -> _Ledger:
         self._file = tempfile.NamedTemporaryFile(suffix=".parquet")
         self._writer = pq.ParquetWriter(self._file.name, metadata.LEDGER, compression="zstd")
+        self.without_field: Counter[str] = Counter()
         self.rows = metadata.RowNumbers()
         return self
 
@@ -378,6 +379,8 @@ class _Ledger:
         """Add lines."""
         self._writer.write_table(table)
         self.rows.learn(table)
+        for line in table.select(["corpus", "documents", "skipped"]).to_pylist():
+            self.without_field[line["corpus"]] += not line["documents"] and "text_missing" in dict(line["skipped"])
 
     def to_bytes(self) -> bytes:
         """Return the whole as Parquet; nothing can be added after this."""
@@ -408,16 +411,23 @@ def _finish(
             **about,
             "status": "incomplete" if any(gaps.values()) else "complete",
             "accept_unread": accept_unread,
-            "corpora": [_corpus_info(corpus, total[corpus.name], index) for corpus in corpora],
+            "corpora": [
+                {
+                    **_corpus_info(corpus, total[corpus.name], index),
+                    "pieces_without_field": ledger.without_field[corpus.name],
+                }
+                for corpus in corpora
+            ],
             "summary": metadata.summary(table),
         }
     )
 
 
 def _unread_share(tally: Tally) -> float:
+    """Return the share of a corpus's bytes that was not audited; 1 where nobody can tell."""
     if not tally.unread_bytes:
         return 0.0
-    return tally.unread_bytes / tally.file_bytes if tally.file_bytes else 1.0
+    return tally.unread_bytes / tally.file_bytes if tally.file_bytes and not tally.unsized else 1.0
 
 
 def _corpus_info(corpus: Corpus, tally: Tally, index: ProbeIndex) -> dict[str, Any]:

@@ -86,6 +86,8 @@ class Account:
         Bytes of the file that the piece covers, and those behind a fault that were never read.
     fault : Unreadable or None
         What ended the piece early.
+    unsized : bool
+        Whether there is a fault in a file of unknown size, so that nobody can say how much was lost.
     names : set of str
         Fields seen in records that lack the text field.
     fields : set of str
@@ -102,6 +104,7 @@ class Account:
     file_bytes: int = 0
     lost_bytes: int = 0
     fault: Unreadable | None = None
+    unsized: bool = False
     names: set[str] = field(default_factory=set)
     fields: set[str] = field(default_factory=set)
     consumed: Callable[[], int] = lambda: 0
@@ -115,6 +118,7 @@ class Account:
         """Record what ended the piece early, and how many bytes of the file it cost."""
         self.fault = fault
         self.lost_bytes = max(1, lost_bytes)
+        self.unsized = self.file_bytes == 0 and fault.reason != "empty_file"
 
     @property
     def unread_bytes(self) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import yaml
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field, ValidationError, field_validator
@@ -15,6 +15,8 @@ from wmbxl.errors import UsageError
 from wmbxl.scan import EVIDENCE_CAP
 from wmbxl.text import Profile
 from wmbxl.types import Role
+
+Length = Annotated[int, Field(ge=1, le=64)]
 
 
 class _Section(BaseModel):
@@ -34,7 +36,7 @@ class BenchmarkConfig(_Section):
 class CorpusConfig(_Section):
     """A corpus, see `wmbxl.Corpus`."""
 
-    name: str
+    name: str = Field(pattern=r"^[^/]+$")
     urls: list[str] = Field(min_length=1)
     text_field: str = "text"
     id_field: str | None = None
@@ -55,7 +57,9 @@ class AuditConfig(_Section):
     benchmark: BenchmarkConfig
     corpora: list[CorpusConfig] = Field(min_length=1)
     out: str
-    ns: list[int] = Field(default=[13], min_length=1, validation_alias=AliasChoices("ns", "n"))
+    ns: list[Annotated[int, Field(ge=1, le=64)]] = Field(
+        default=[13], min_length=1, validation_alias=AliasChoices("ns", "n")
+    )
     profile: Profile = "release"
     workers: int | None = Field(default=None, ge=1)
     scheduler: str | None = None

@@ -184,11 +184,11 @@ def _expand(corpus: Corpus, url: str) -> tuple[list[Shard], list[LeftOut]]:
             entries = list(_walk(filesystem, base, pattern))
         elif filesystem.isdir(root):
             base, entries = root, list(_walk(filesystem, root, None))
-        elif filesystem.exists(root):
-            return [_shard(corpus, filesystem, filesystem.info(root))], []
         else:
-            return [], []
+            return [_shard(corpus, filesystem, streams.retry(filesystem.info, root))], []
     except Exception as error:  # each store has errors of its own
+        if isinstance(streams.real_error(error), FileNotFoundError):
+            return [], []
         raise UsageError(f"corpus {corpus.name}: {url} can't be listed: {type(error).__name__}: {error}") from error
     return _choose(corpus, filesystem, base, entries)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator, Mapping
 from datetime import datetime
 from typing import Any
@@ -23,6 +24,9 @@ def read(shard: Shard, account: Account) -> Iterator[Batch]:
     A fault does not raise: it is left in ``account.fault`` after everything before it was yielded.
     """
     account.file_bytes = _size(shard)
+    if shard.size < 0:  # the listing didn't say
+        with contextlib.suppress(Unreadable):
+            account.file_bytes = streams.Source(shard.url, shard.options.storage_options).size
     try:
         if shard.unit == "row_groups":
             yield from columns.parquet(shard, account)
@@ -30,7 +34,7 @@ def read(shard: Shard, account: Account) -> Iterator[Batch]:
             yield from _stream(shard, account)
     except Unreadable as fault:
         account.fail(fault, _lost(shard, account, fault))
-    if shard.size < 0:  # the size was not known when the file was listed
+    if not account.file_bytes:
         account.file_bytes = account.consumed()
     if account.fault is None and _changed(shard):
         changed = Unreadable("changed", f"{shard.url}: changed while it was read: run the audit again")

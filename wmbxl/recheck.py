@@ -20,11 +20,24 @@ _Lines = list[dict[str, Any]]
 
 @dataclass(frozen=True)
 class Recheck:
-    """The outcome: rows that came out the same, rows that can't be placed, and a line for each that differs."""
+    """The outcome of a recheck.
+
+    Attributes
+    ----------
+    confirmed : int
+        Rows that came out the same.
+    unplaced : int
+        Rows that can't be placed, since part of their shard was not read.
+    failures : tuple of str
+        A line for each row that differs.
+    unread : tuple of str
+        A line for each shard that could not be read as far as its rows.
+    """
 
     confirmed: int
     unplaced: int
     failures: tuple[str, ...]
+    unread: tuple[str, ...]
 
 
 def recheck(
@@ -56,13 +69,21 @@ def recheck(
     }  # fmt: skip
     owned = _owned(audit)
     placed = audit.evidence[audit.evidence["row"].notna()]
-    failures: list[str] = []
+    confirmed, failures, unread = 0, list[str](), list[str]()
     for (corpus, url), rows in cast(_Groups, placed.groupby(["corpus", "shard"], sort=True)):
         if tell:
             tell(url, len(rows))
         shard = Shard(corpus, url, options=reading[corpus])
-        failures.extend(_recheck_shard(shard, rows, normaliser, owned))
-    return Recheck(len(placed) - len(failures), len(audit.evidence) - len(placed), tuple(failures))
+        account = Account()
+        outcome = list(_recheck_shard(shard, account, rows, normaliser, owned))
+        failures.extend(line for line in outcome if line)
+        confirmed += outcome.count(None)
+        missing = len(rows) - len(outcome)
+        if missing and account.fault:
+            unread.append(f"{url}: {missing:,} row(s) can't be looked at: {account.fault}")
+        elif missing:
+            failures.append(f"{url}: {missing:,} row(s) are not there")
+    return Recheck(confirmed, len(audit.evidence) - len(placed), tuple(failures), tuple(unread))
 
 
 def _owned(audit: Audit) -> Callable[[str, str, str], bool]:
@@ -78,10 +99,10 @@ def _owned(audit: Audit) -> Callable[[str, str, str], bool]:
 
 
 def _recheck_shard(
-    shard: Shard, rows: pd.DataFrame, normaliser: Normaliser, owned: Callable[[str, str, str], bool]
-) -> Iterator[str]:
+    shard: Shard, account: Account, rows: pd.DataFrame, normaliser: Normaliser, owned: Callable[[str, str, str], bool]
+) -> Iterator[str | None]:
+    """Yield what differs, or None, for every row that is there."""
     wanted = {int(part["row"].iloc[0]): part for _, part in rows.groupby("row")}
-    account = Account()
     for batch in read(shard, account):
         for doc, row in enumerate(batch.rows.tolist()):
             if row in wanted:
@@ -90,14 +111,10 @@ def _recheck_shard(
                 tokens = {token.start: i for i, token in enumerate(located)}
                 for line in cast(_Lines, wanted.pop(row).to_dict("records")):
                     fault = _differs(line, batch.ids[doc], text, located, tokens, owned)
-                    if fault:
-                        yield f"{shard.url} row {row}, {line['problem_id']} at {line['start']}: {fault}"
+                    where = f"{shard.url} row {row}, {line['problem_id']} n={line['n']} {line['channel']}"
+                    yield f"{where} at {line['start']}: {fault}" if fault else None
         if not wanted:
             return
-    for row, part in wanted.items():
-        why = f" ({account.fault})" if account.fault else ""
-        for problem in part["problem_id"]:
-            yield f"{shard.url} row {row}, {problem}: the row is not there{why}"
 
 
 def _differs(

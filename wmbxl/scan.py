@@ -200,6 +200,7 @@ class _Counter:
             cap=self.evidence.cap,
             windows=tuple(int(count) for count in self.windows),
             pieces=1,
+            unsized=int(account.unsized),
             records=account.records,
             documents=account.documents,
             tokens=self.tokens,

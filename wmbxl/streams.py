@@ -33,8 +33,18 @@ _PERMANENT = (
 )  # fmt: skip
 
 
+def real_error(error: BaseException) -> BaseException:
+    """Return what happened: fsspec calls a file missing when its HTTP server could not be reached."""
+    cause = error.__cause__
+    if not isinstance(error, FileNotFoundError) or cause is None or isinstance(cause, _PERMANENT):
+        return error
+    connection = any(base.__name__ == "ClientConnectionError" for base in type(cause).__mro__)  # of aiohttp
+    return cause if connection or isinstance(cause, OSError | TimeoutError) else error
+
+
 def _passing(error: BaseException) -> bool:
-    return isinstance(error, Exception) and not isinstance(error, (*_PERMANENT, Unreadable))
+    real = real_error(error)
+    return isinstance(real, Exception) and not isinstance(real, (*_PERMANENT, Unreadable))
 
 
 retry = tenacity.Retrying(
@@ -47,6 +57,7 @@ retry = tenacity.Retrying(
 
 def unreadable(url: str, error: BaseException, position: int | None = None) -> Unreadable:
     """Return `error` as the ledger names it."""
+    error = real_error(error)
     if isinstance(error, Unreadable):
         return error
     if isinstance(error, FileNotFoundError):

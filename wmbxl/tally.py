@@ -104,6 +104,8 @@ class Tally:
     pieces, records, documents, tokens : int
     windows : tuple of int
         Windows scanned for each n.
+    unsized : int
+        Pieces with a fault in a file of unknown size.
     file_bytes, decoded_bytes, unread_bytes : int
         Bytes of the files, bytes of the records in them, and bytes of the files that were not audited.
     skipped, faults : mapping of str to Amount
@@ -124,6 +126,7 @@ class Tally:
     cap: int
     windows: tuple[int, ...]
     pieces: int = 0
+    unsized: int = 0
     records: int = 0
     documents: int = 0
     tokens: int = 0
@@ -234,7 +237,7 @@ class Tally:
         return replace(self, evidence=EVIDENCE.empty_table())
 
 
-_SUMS = ("pieces", "records", "documents", "tokens", "file_bytes", "decoded_bytes", "unread_bytes")
+_SUMS = ("pieces", "unsized", "records", "documents", "tokens", "file_bytes", "decoded_bytes", "unread_bytes")
 
 
 def _as_list(values: pa.Array) -> pa.Array:

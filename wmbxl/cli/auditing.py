@@ -68,6 +68,10 @@ def audit(config: str | None, restart: bool, **options: Any) -> None:
     """
     content = read_yaml(config) if config else {}
     settings = validate(_merge(content, options), config or "wmbxl audit")
+    if settings.scheduler and settings.workers:
+        raise UsageError(
+            "--workers starts processes here, --scheduler uses those of a running cluster: give one of them"
+        )
     benchmark, corpora = settings.read_benchmark(), settings.make_corpora()
     client = _connect(settings.scheduler) if settings.scheduler else None
     watch = Watch()
@@ -163,18 +167,18 @@ def status(directory: str) -> None:
 )
 @click.option("-n", type=int, help="The n to export, for the release layout.  [default: 13, or the only one]")
 @click.option("--channel", help="The channel to export, for the release layout.")
-@click.option("--out", metavar="DIR", help="Where to write.  [default: a folder named by the format, in DIR]")
+@click.option("--out", metavar="DIR", help="Where to write.  [default: a folder in DIR named by the format and n]")
 def export(directory: str, kind: str, n: int | None, channel: str | None, out: str | None) -> None:
     """Write an audit in another format."""
     audit = Audit.open(directory)
-    target = RunFolder(out or f"{directory.rstrip('/')}/{kind}")
+    lengths = audit.info["ns"]
+    chosen = n if n is not None else (lengths[0] if len(lengths) == 1 else REFERENCE_N)
+    target = RunFolder(out or f"{directory.rstrip('/')}/{kind if kind == 'csv' else f'{kind}-n{chosen}'}")
     if kind == "csv":
         if n is not None or channel is not None:
             raise UsageError("-n and --channel choose for --format release; --format csv writes all")
         names = exports.export_csv(audit, target)
     else:
-        lengths = audit.info["ns"]
-        chosen = n if n is not None else (lengths[0] if len(lengths) == 1 else REFERENCE_N)
         default = "prompt" if channel is None and "prompt" in audit.info["channels"] else channel
         names = exports.export_release(audit, target, chosen, default)
     for name in names:
@@ -187,20 +191,25 @@ def export(directory: str, kind: str, n: int | None, channel: str | None, out: s
     "--config", metavar="YAML", type=click.Path(exists=True), help="The audit's YAML file, for its storage_options."
 )
 def recheck(directory: str, config: str | None) -> None:
-    """Open the corpus again at every evidence row and recompute it."""
+    """Open the corpus again at every evidence row and recompute it.
+
+    Exit status: 0 all rows confirmed, 1 a row differs, 3 part of the corpus can't be read now.
+    """
     audit = Audit.open(directory)
     settings = validate(read_yaml(config), config) if config else None
     options = {corpus.name: corpus.storage_options for corpus in settings.corpora} if settings else {}
     outcome = run_recheck(audit, options, lambda url, rows: console.print(f"{rows:>8,} rows  {url}", soft_wrap=True))
-    for line in outcome.failures:
+    for line in (*outcome.failures, *outcome.unread):
         click.echo(line, err=True)
+    if not len(audit.evidence):
+        console.print("There is no evidence to recheck: no match, or an audit with --evidence 0")
     console.print(f"{outcome.confirmed:,} rows confirmed, {len(outcome.failures):,} differ", soft_wrap=True)
     if outcome.unplaced:
         console.print(
             f"{outcome.unplaced:,} rows can't be placed: they follow a part of their shard that could not be read",
             soft_wrap=True,
         )
-    sys.exit(1 if outcome.failures else 0)
+    sys.exit(1 if outcome.failures else INCOMPLETE if outcome.unread else 0)
 
 
 @click.command()

@@ -130,7 +130,14 @@ def show_audit(audit: Audit) -> None:
 
 def _say_status(info: dict[str, Any]) -> None:
     accepted = [c for c in info["corpora"] if c["unread_bytes"] and c["unread_share"] <= info["accept_unread"]]
-    if info["status"] == "incomplete":
+    gaps = [c for c in info["corpora"] if c["unread_share"] > info["accept_unread"]]
+    if gaps and all(corpus["role"] != "release" for corpus in gaps):
+        names = ", ".join(f"{corpus['name']} ({corpus['role']})" for corpus in gaps)
+        console.print(
+            f"[bold red]Incomplete:[/] part of {names} was not read. S0 and S1 are decided all the same: the corpora "
+            "with the role release were read."
+        )
+    elif gaps:
         console.print(
             "[bold red]Incomplete:[/] part of a corpus was not read, so problems without enough hits are neither in "
             "S0/S1 nor out of them. Mend the input and run the same command again, or accept the gap with "
@@ -143,6 +150,13 @@ def _say_status(info: dict[str, Any]) -> None:
         )
     else:
         console.print("[bold green]Complete:[/] every byte of every corpus was read.")
+    for corpus in info["corpora"]:
+        if corpus["pieces_without_field"]:
+            console.print(
+                f"[bold yellow]Look at this:[/] in {corpus['pieces_without_field']:,} piece(s) of {corpus['name']} no "
+                f"record has the field {corpus['text_field']!r}, so they hold nothing to audit (the ledger names "
+                "them). If their text has another name, give them a corpus of their own with that field."
+            )
 
 
 def _views(info: dict[str, Any]) -> Table:

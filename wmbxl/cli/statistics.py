@@ -104,7 +104,10 @@ def views_command(**given: Any) -> None:
     frame = _benchmark_frame(records, given["id_field"])
     metadata = read_metadata(given["audit"]) if given["audit"] else None
     audited = [] if metadata is None else audit_views(metadata, given["undecided"])
-    others = _listed(given) + _record_views(frame, given)
+    listed = _listed(given)
+    if metadata is not None:
+        _check_listed(listed, set(metadata["problem_id"]))
+    others = listed + _record_views(frame, given)
     views = [*audited, *_cut_down(audited, others, given["within"]), *others]
     if not views:
         raise UsageError("nothing says which views to cut. Give --audit DIR or --view NAME=ids.json; see --help.")
@@ -139,6 +142,15 @@ def _require_records(frame: pd.DataFrame, given: dict[str, Any], options: Sequen
 
 def _listed(given: dict[str, Any]) -> list[View]:
     return [listed_view(name, read_ids(path, "--view"), path) for name, path in given["lists"].items()]
+
+
+def _check_listed(views: Sequence[View], known: set[str]) -> None:
+    for view in views:
+        unknown = [name for name in view.ids if name not in known]
+        if unknown:
+            raise UsageError(
+                f"--view {view.name}: {len(unknown)} of {len(view)} ids are not in the audit, such as {unknown[0]!r}"
+            )
 
 
 def _record_views(frame: pd.DataFrame, given: dict[str, Any]) -> list[View]:
@@ -251,6 +263,9 @@ def corpora_command(directory: str, level: float, formats: Sequence[str], out: s
         raise UsageError(f"{directory} holds one corpus: there is nothing to compare it with")
     table = containment(audit.sketches, SKETCH_SIZE, level)
     Console().print(_rich_table("corpora", table))
+    partly = [corpus["name"] for corpus in audit.info["corpora"] if corpus["unread_bytes"]]
+    if partly:
+        Console().print(f"Part of {', '.join(partly)} was not read, so this speaks of what was read.", markup=False)
     if out:
         write_files(out, table_files({"corpora": table}, formats))
 

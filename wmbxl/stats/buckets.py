@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
+import scipy.stats
 
 from wmbxl.stats import remarks
 from wmbxl.stats.compare import accuracy, sentence
@@ -81,13 +82,16 @@ def rank_correlation(verdicts: Verdicts, hits: pd.Series[int], bootstrap: Bootst
     Returns
     -------
     pandas.DataFrame
-        ``model, n, rho, ci_low, ci_high, p, note``. `rho` is NaN if all hits, or all verdicts, are the same.
+        ``model, n, rho, ci_low, ci_high, p, note``. `rho` is NaN if all hits, or all verdicts, are the same. `p` is
+        that of `scipy.stats.spearmanr`.
     """
     part = verdicts.take(verdicts.contains(hits.index))
     rows = []
     for k, model in enumerate(part.models):
         seen = part.take(part.observed[:, k])
-        _, level = np.unique(hits.reindex(list(seen.ids)).to_numpy(), return_inverse=True)
+        counts = hits.reindex(list(seen.ids)).to_numpy()
+        right = seen.correct[:, k]
+        _, level = np.unique(counts, return_inverse=True)
         drawn = np.eye(level.max(initial=-1) + 1)[level]
         totals = seen.by_unit(np.concatenate([drawn * seen.correct[:, [k]], drawn], axis=1))
         [found] = intervals(replicate(totals, spearman_from_counts, bootstrap), bootstrap)
@@ -95,9 +99,12 @@ def rank_correlation(verdicts: Verdicts, hits: pd.Series[int], bootstrap: Bootst
         note = sentence(
             lines if np.isnan(found.estimate) else [],
             remarks.about_missing(len(part) - len(seen), len(part)),
+            remarks.about_answers(int(right.sum()), len(seen)),
             remarks.about_replicates(found, bootstrap.replicates),
         )
-        rows.append((model, len(seen), found.estimate, found.low, found.high, found.p_value, note))
+        # Resamples say how sure rho is, not how likely it is by chance: few wrong answers are alike in all of them.
+        p_value = np.nan if np.isnan(found.estimate) else float(scipy.stats.spearmanr(counts, right).pvalue)
+        rows.append((model, len(seen), found.estimate, found.low, found.high, p_value, note))
     return pd.DataFrame(rows, columns=["model", "n", "rho", "ci_low", "ci_high", "p", "note"])
 
 

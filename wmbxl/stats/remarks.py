@@ -58,7 +58,9 @@ def about_replicates(interval: Interval, replicates: int) -> list[str]:
     """Say how many replicates were of no use, and that an interval of some kind doesn't exist."""
     lines = []
     if interval.undefined and not math.isnan(interval.estimate):
-        lines.append(f"{interval.undefined} of {replicates} resamples drew no verdict to count and were left out")
+        lines.append(
+            f"{interval.undefined} of {replicates} resamples drew no verdicts, or only equal ones, and were left out"
+        )
     if math.isnan(interval.low) and not math.isnan(interval.standard_error):
         lines.append("this kind of interval does not exist here; use the percentile interval")
     return lines
