@@ -12,11 +12,12 @@ from pydantic import AliasChoices, BaseModel, ConfigDict, Field, ValidationError
 from wmbxl.benchmark import Benchmark, read_benchmark
 from wmbxl.corpus import BLOCK_SIZE, Corpus
 from wmbxl.errors import UsageError
+from wmbxl.kernels import LONGEST_N
 from wmbxl.scan import EVIDENCE_CAP
 from wmbxl.text import Profile
 from wmbxl.types import Role
 
-Length = Annotated[int, Field(ge=1, le=64)]
+Length = Annotated[int, Field(ge=1, le=LONGEST_N)]
 
 
 class _Section(BaseModel):
@@ -130,6 +131,8 @@ def _say(issue: Any) -> str:
     place = ".".join(str(part) for part in issue["loc"])
     if issue["type"] == "missing" and place in _OPTIONS:
         return f"{place}: missing: give {_OPTIONS[place]}, or {place} in a YAML file"
+    if issue["loc"][0] == "ns" and issue["type"] in ("greater_than_equal", "less_than_equal"):
+        return f"{place}: n must lie between 1 and {LONGEST_N} (found {issue['input']})"
     if issue["type"] == "extra_forbidden":
         known = {**AuditConfig.model_fields, **CorpusConfig.model_fields, **BenchmarkConfig.model_fields}
         close = get_close_matches(str(issue["loc"][-1]), known, n=1)
