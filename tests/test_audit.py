@@ -243,6 +243,23 @@ def test_wrong_calls(client: Client, corpus_folder: Path, tmp_path: Path) -> Non
     assert not Path(out).exists()
 
 
+def test_restart_deletes_the_audit_and_nothing_else(client: Client, corpus_folder: Path, tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    run.mkdir()
+    (run / "mine.txt").write_text("keep")
+    corpus = wmbxl.Corpus("made", str(corpus_folder))
+    wmbxl.audit(make_benchmark(), [corpus], str(run), NS, client=client)
+    wmbxl.audit(make_benchmark(5), [corpus], str(run), NS, client=client, restart=True)
+    assert (run / "mine.txt").read_text() == "keep"
+    assert len(list((run / "checkpoints").iterdir())) == 6
+
+
+def test_without_a_release_corpus_nothing_decides(client: Client, corpus_folder: Path, tmp_path: Path) -> None:
+    corpus = wmbxl.Corpus("made", str(corpus_folder), role="control")
+    with pytest.raises(UsageError, match="role release"):
+        wmbxl.audit(make_benchmark(), [corpus], str(tmp_path / "run"), NS, client=client)
+
+
 def test_a_killed_worker_costs_nothing(corpus_folder: Path, tmp_path: Path) -> None:
     benchmark = make_benchmark()
     folder = write_corpus(tmp_path / "more", benchmark, shards=40, documents=20)

@@ -36,7 +36,18 @@ def test_rho_is_scipys(simulated, hits):
     table = rank_correlation(verdicts, hits, Bootstrap(replicates=500))
     for k, rho in enumerate(table["rho"]):
         assert rho == pytest.approx(spearmanr(hits.to_numpy(), verdicts.correct[:, k]).statistic)
+        assert table["p"][k] == pytest.approx(spearmanr(hits.to_numpy(), verdicts.correct[:, k]).pvalue)
     assert ((table["ci_low"] <= table["rho"]) & (table["rho"] <= table["ci_high"])).all()
+
+
+def test_two_wrong_answers_prove_nothing(simulated, hits):
+    """A strong model whose few errors fall among problems without hits is likely to be so by chance."""
+    verdicts, _ = simulated(models=1)
+    correct = np.ones_like(verdicts.correct)
+    correct[np.flatnonzero(verdicts.contains(hits.index[hits == 0]))[:2]] = False
+    [row] = rank_correlation(replace(verdicts, correct=correct), hits, Bootstrap(replicates=200)).to_dict("records")
+    assert row["p"] > 0.1
+    assert "only 2 of 60 verdicts are wrong" in row["note"]
 
 
 def test_resampled_rho_is_scipys(simulated, hits):
