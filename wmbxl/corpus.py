@@ -205,7 +205,7 @@ def _split_pattern(root: str) -> tuple[str, str]:
 
 def _walk(filesystem: AbstractFileSystem, base: str, pattern: str | None) -> Iterator[dict[str, Any]]:
     """Yield the files below `base`, in order, that match `pattern` (all, if there is none)."""
-    if _is_local(filesystem):
+    if streams.is_local(filesystem):
         entries = _walk_local(base, pattern)
     elif pattern is None:
         entries = filesystem.find(base, detail=True).values()
@@ -214,11 +214,6 @@ def _walk(filesystem: AbstractFileSystem, base: str, pattern: str | None) -> Ite
     for info in sorted(entries, key=lambda info: str(info["name"])):
         if pattern is None or _matches(str(info["name"]), pattern):
             yield info
-
-
-def _is_local(filesystem: AbstractFileSystem) -> bool:
-    protocol = filesystem.protocol
-    return "file" in ((protocol,) if isinstance(protocol, str) else protocol)
 
 
 def _walk_local(base: str, pattern: str | None) -> Iterator[dict[str, Any]]:
@@ -324,7 +319,7 @@ def _shard(corpus: Corpus, filesystem: AbstractFileSystem, info: Mapping[str, An
 
 def _url(filesystem: AbstractFileSystem, path: str) -> str:
     """Return a path with its protocol, except for local files, which people know by their path."""
-    return path if _is_local(filesystem) else str(filesystem.unstrip_protocol(path))
+    return path if streams.is_local(filesystem) else str(filesystem.unstrip_protocol(path))
 
 
 def _without_doubles(shards: Iterable[Shard]) -> tuple[list[Shard], list[LeftOut]]:

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from wmbxl.errors import NothingMatches, UsageError, WmbxlError
-from wmbxl.streams import retry
+from wmbxl.streams import is_local, retry
 
 CHECKPOINTS = "checkpoints"
 FILES = (
@@ -50,7 +50,7 @@ class RunFolder:
         """Write a file atomically."""
         filesystem, path = self._place(name)
         try:
-            if _is_local(filesystem):
+            if is_local(filesystem):
                 _write_local(Path(path), data)
             else:  # an object appears when its last byte has arrived
                 retry(filesystem.pipe_file, path, data)
@@ -113,11 +113,6 @@ class RunFolder:
         sink = pa.BufferOutputStream()
         pq.write_table(table, sink, compression="zstd")
         self.write(name, sink.getvalue().to_pybytes())
-
-
-def _is_local(filesystem: Any) -> bool:
-    protocol = filesystem.protocol
-    return "file" in ((protocol,) if isinstance(protocol, str) else protocol)
 
 
 def _write_local(path: Path, data: bytes) -> None:

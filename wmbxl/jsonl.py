@@ -15,13 +15,11 @@ import numpy as np
 import orjson
 
 from wmbxl import batches, kernels
-from wmbxl.batches import Account, Batch
+from wmbxl.batches import NAMES_KEPT, Account, Batch
 from wmbxl.errors import Unreadable
 from wmbxl.records import REPAIRED, Skip, field_names, get_field, is_utf8, parse_json, record_id, record_text
 from wmbxl.types import ReadOptions
 from wmbxl.vector import WIDTH
-
-NAMES_KEPT = 50  # field names remembered for the error that lists them
 
 _QUOTE = ord('"')
 

@@ -15,7 +15,7 @@ import pyarrow as pa
 import xxhash
 
 from wmbxl import kernels
-from wmbxl.batches import Account, Batch
+from wmbxl.batches import NAMES_KEPT, Account, Batch
 from wmbxl.index import ProbeIndex
 from wmbxl.readers import read
 from wmbxl.tally import EVIDENCE, SKETCH_SIZE, Amount, Sparse, Tally, cap_evidence
@@ -209,7 +209,7 @@ class _Counter:
             unread_bytes=account.unread_bytes,
             skipped={key: Amount(count, sizes[key]) for key, count in sorted(account.skipped.items())},
             faults={fault.reason: Amount(1, account.lost_bytes)} if fault else {},
-            names=frozenset(sorted(account.names)[:50]),
+            names=frozenset(sorted(account.names)[:NAMES_KEPT]),
             grams=Sparse(grams, per_gram),
             entries=Sparse(entries, self.counts.entry_documents[entries][:, None]),
             evidence=self.evidence.table(self.shard),

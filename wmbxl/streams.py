@@ -14,6 +14,7 @@ from typing import IO, Any
 
 import fsspec
 import tenacity
+from fsspec import AbstractFileSystem
 from isal import igzip_lib
 
 from wmbxl.errors import Unreadable
@@ -31,6 +32,12 @@ _PERMANENT = (
     FileNotFoundError, PermissionError, IsADirectoryError, NotADirectoryError, NotImplementedError, ValueError,
     TypeError, ImportError,
 )  # fmt: skip
+
+
+def is_local(filesystem: AbstractFileSystem) -> bool:
+    """Whether a filesystem is this machine's own."""
+    protocol = filesystem.protocol
+    return "file" in ((protocol,) if isinstance(protocol, str) else protocol)
 
 
 def real_error(error: BaseException) -> BaseException:

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from wmbxl.batches import NAMES_KEPT
 from wmbxl.errors import UsageError
 
 Array = np.ndarray[Any, Any]
 
-NAMES_KEPT = 50
 SKETCH_SIZE = 1024  # document hashes kept of a corpus, to compare corpora with each other
 
 # `piece` and `row` place the record: row `row` of the piece that starts at `piece`.
