@@ -14,9 +14,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests import naive, strategies
-from wmbxl import kernels, scan
+from wmbxl import folding, kernels, sample
 from wmbxl.batches import Batch
 from wmbxl.benchmark import Benchmark
+from wmbxl.folding import SMALL_LETTERS, Folded
 from wmbxl.index import ProbeIndex
 
 Array = np.ndarray[Any, Any]
@@ -170,63 +171,49 @@ def test_no_documents() -> None:
 # ---------------------------------------------------------------- case
 
 
-def changes(text: str) -> bool:
-    """Whether lower-casing changes a character outside ASCII."""
-    return any(ord(char) >= 0x80 and char.lower() != char for char in text)
-
-
-def words_found(texts: list[str]) -> list[tuple[int, int, int]]:
-    """Return (document, start, end) of the words to lower-case, in code points."""
+def check_folding(texts: list[str]) -> None:
+    """Folding changes what lower-casing changes, except that ASCII is left to the kernels."""
     data, offsets = packed([text.encode() for text in texts])
-    few = np.full((1, 3), -1, dtype=np.int64)
-    words = np.empty((kernels.capital_words(data, offsets, scan._CAPITALS, few), 3), dtype=np.int64)
-    assert kernels.capital_words(data, offsets, scan._CAPITALS, words) == len(words)
-    assert words[:1].tolist() == few[: len(words)].tolist()  # what doesn't fit is only counted
-
-    def point(doc: int, at: int) -> int:
-        return len(data[offsets[doc] : at].tobytes().decode())
-
-    return [(doc, point(doc, start), point(doc, end)) for doc, start, end in words.tolist()]
-
-
-def check_words(texts: list[str]) -> None:
-    """The words that are found are all that change, and lower-casing them alone does what lower-casing all does."""
-    found = words_found(texts)
-    assert found == sorted(found)
+    folded = Folded.of(Batch(data, offsets, np.arange(len(texts)), [None] * len(texts)), release=True)
     for doc, text in enumerate(texts):
-        lowered, before = "", 0
-        for start, end in [(start, end) for which, start, end in found if which == doc]:
-            assert before <= start < end
-            assert changes(text[start:end])
-            assert not changes(text[before:start])
-            lowered += text[before:start] + text[start:end].lower()
-            before = end
-        assert not changes(text[before:])
-        # ASCII is left to the kernels.
-        assert (lowered + text[before:]).lower() == text.lower()
+        part = folded.data[folded.offsets[doc] : folded.offsets[doc + 1]].tobytes().decode()
+        assert part.lower() == text.lower()
+        assert all(ord(char) < 0x80 or char.lower() == char for char in part)
+        assert folded.moved[doc] or [len(char.encode()) for char in part] == [len(char.encode()) for char in text]
+    assert data.tobytes() == packed([text.encode() for text in texts])[0].tobytes()  # what was read stays
 
 
-def test_every_letter_that_lower_casing_changes_is_known() -> None:
+def test_every_letter_is_folded() -> None:
     everything = [chr(code) for code in range(0x80, 0x110000) if not 0xD800 <= code < 0xE000]
-    found = {doc for doc, _, _ in words_found(everything)}
-    assert found == {doc for doc, char in enumerate(everything) if char.lower() != char}
+    check_folding(everything)
+    changed = np.flatnonzero(np.arange(len(SMALL_LETTERS)) != SMALL_LETTERS)
+    assert set(changed.tolist()) == {ord(char) for char in everything if char.lower() != char}
 
 
 @pytest.mark.parametrize("char", ["É", "İ", "Σ", "\u212a", "\U00010400", "é", "中", "😀", "\u3000Α\u3000", " Σ\u0085"])
 def test_capitals_at_every_offset(char: str) -> None:
     for before in range(132):
         for after in (0, 1, 63, 64, 65):
-            check_words(["a" * before, "b" * (before % 7) + char + "c" * after, "d " * 35, char])
+            check_folding(["a" * before, "b" * (before % 7) + char + "c" * after, "d " * 35, char])
 
 
-def test_words_of_every_oddity() -> None:
-    check_words([naive.clean(text) for text in strategies.ODDITIES])
+@pytest.mark.parametrize("held", [1, 1024])
+def test_folding_of_every_oddity(monkeypatch: pytest.MonkeyPatch, held: int) -> None:
+    monkeypatch.setattr(folding, "_WORDS_HELD", held)
+    check_folding([naive.clean(text) for text in strategies.ODDITIES])
 
 
 @settings(deadline=None)
 @given(st.lists(strategies.documents(), max_size=4))
-def test_words_of_any_text(texts: list[str]) -> None:
-    check_words([naive.clean(text) for text in texts])
+def test_folding_of_any_text(texts: list[str]) -> None:
+    check_folding([naive.clean(text) for text in texts])
+
+
+def test_nothing_to_fold_is_not_copied() -> None:
+    data, offsets = packed([b"Abc", "é".encode()])
+    batch = Batch(data, offsets, np.arange(2), [None, None])
+    assert Folded.of(batch, release=True).data is batch.data
+    assert Folded.of(batch, release=False).data is batch.data
 
 
 @settings(deadline=None)
@@ -297,7 +284,7 @@ def test_code_points(texts: list[str], data: st.DataObject) -> None:
 def test_priorities_are_xxh64(pairs: list[tuple[int, int]]) -> None:
     documents, starts = (np.array([pair[i] for pair in pairs], dtype=np.uint64) for i in (0, 1))
     want = [xxhash.xxh64_intdigest(struct.pack("<QQ", *pair)) for pair in pairs]
-    assert scan.priorities(documents, starts).tolist() == want
+    assert sample.priorities(documents, starts).tolist() == want
 
 
 # ---------------------------------------------------------------- JSON values

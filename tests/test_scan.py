@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests import naive, strategies, tools
-from wmbxl import Corpus, ProbeIndex, batches, kernels, scan, scan_shard
+from wmbxl import Corpus, ProbeIndex, batches, kernels, sample, scan, scan_shard
 from wmbxl.benchmark import Benchmark
 from wmbxl.tally import Tally
 from wmbxl.types import Shard
@@ -89,7 +89,7 @@ def check_evidence(tally: Tally, index: ProbeIndex, want: naive.Audit, texts: li
         got.setdefault(name, []).append(match)
         text = naive.clean(texts[document])
         assert row["priority"] == naive.priority(text, row["start"])
-        assert row["snippet"] == text[max(0, row["start"] - scan.CONTEXT) : row["end"] + scan.CONTEXT]
+        assert row["snippet"] == text[max(0, row["start"] - sample.CONTEXT) : row["end"] + sample.CONTEXT]
     expected = naive.evidence(want.all_matches, texts, tally.cap)
     assert got == {name: matches for name, matches in expected.items() if matches}
 
@@ -125,11 +125,11 @@ def test_every_oddity(folder: Path, profile: str) -> None:
     batch_rows=st.sampled_from([1, 2, 3, 16384]),
     held=st.sampled_from([128, 200, 1024]),
     spare=st.sampled_from([0, 1, 50]),
-    pairs=st.sampled_from([1, 2, 1 << 20]),
+    blocks=st.sampled_from([1, 2, 64]),
 )
 def test_any_batch_and_buffer_size(
     folder: Path, example: strategies.Example, profile: str, batch_bytes: int, batch_rows: int,
-    held: int, spare: int, pairs: int,
+    held: int, spare: int, blocks: int,
 ) -> None:  # fmt: skip
     index = build(example, profile)
     least = int(index.tables().parameters[kernels.STRIDE]) * len(index.ns)
@@ -138,7 +138,7 @@ def test_any_batch_and_buffer_size(
         patch.setattr(batches, "BATCH_ROWS", batch_rows)
         patch.setattr(kernels, "TOKENS_HELD", held)
         patch.setattr(scan, "MATCHES_HELD", least + spare)
-        patch.setattr(scan, "PAIRS_HELD", pairs)
+        patch.setattr(sample, "BLOCKS", blocks)
         check(folder, example, profile, 2)
 
 

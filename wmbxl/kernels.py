@@ -499,23 +499,43 @@ def blank_byte(byte: int) -> bool:
 
 
 @jit
-def capital_words(data: Array, offsets: Array, table: Array, words: Array) -> int:
-    """Find the words that hold a character outside ASCII that lower-casing changes.
+def put_code_point(out: Array, to: int, code: int) -> int:
+    """Write a code point as UTF-8; return the place behind it."""
+    if code < 0x80:
+        out[to] = code
+        return to + 1
+    if code < 0x800:
+        out[to], out[to + 1] = 0xC0 | (code >> 6), 0x80 | (code & 0x3F)
+        return to + 2
+    if code < 0x10000:
+        out[to], out[to + 1], out[to + 2] = 0xE0 | (code >> 12), 0x80 | ((code >> 6) & 0x3F), 0x80 | (code & 0x3F)
+        return to + 3
+    out[to], out[to + 1] = 0xF0 | (code >> 18), 0x80 | ((code >> 12) & 0x3F)
+    out[to + 2], out[to + 3] = 0x80 | ((code >> 6) & 0x3F), 0x80 | (code & 0x3F)
+    return to + 4
+
+
+@jit
+def lower_capitals(data: Array, offsets: Array, small: Array, out: Array, words: Array) -> int:
+    """Make the capitals outside ASCII small, and find the words for which that takes Python.
 
     A word ends at ASCII white space, which never decides how a letter is lower-cased, so that lower-casing the
     word alone gives what lower-casing the document would.
 
     Parameters
     ----------
-    table : uint8 array
-        One bit for each code point, little-endian.
+    small : uint32 array
+        For each code point the small letter, of as many bytes, or 0 where Python has to look at the word.
+    out : uint8 array
+        A copy of `data` that receives the small letters; or empty, to ask whether there is any capital.
     words : int64 array of shape (most, 3)
         Receives document, first byte, byte after the last.
 
     Returns
     -------
     int
-        How many there are. If that is more than `words` holds, call again with more room.
+        How many words there are; if that is more than `words` holds, call again with more room. For an empty `out`,
+        whether there is any capital.
     """
     count = 0
     for doc in range(len(offsets) - 1):
@@ -538,8 +558,14 @@ def capital_words(data: Array, offsets: Array, table: Array, words: Array) -> in
                 code, length = int(first & 0x07), 4
             for k in range(1, length):
                 code = (code << 6) | int(data[at + k] & 0x3F)
-            if (code >> 3) >= len(table) or not (table[code >> 3] >> (code & 7)) & 1:
+            target = int(small[code]) if code < len(small) else code
+            if target == code:
                 at += length
+                continue
+            if len(out) == 0:
+                return 1
+            if target:
+                at = put_code_point(out, at, target)
                 continue
             start = at
             while start > offsets[doc] and not blank_byte(data[start - 1]):
@@ -709,6 +735,174 @@ def count_matches(
             counts.entry_documents[entry] += 1
 
 
+# ---------------------------------------------------------------- evidence
+
+# Columns of the rows of a sample: number of the record, code points of the match, its n-gram, and its document and
+# bytes. At first these are -1 - document of the batch and bytes of the batch; once described, the numbers of its id
+# and the bytes of its snippet.
+ROW, START, END, GRAM, SOURCE, FIRST, STOP = range(7)
+_COLUMNS = 7
+
+
+class Sample(NamedTuple):
+    """The matches kept as evidence: a block of rows for every entry that has any.
+
+    `blocks` has one more than the number of an entry's block, or 0; `worst` the row of a full block that goes first.
+    `gram_limit` is the highest priority that may still be taken for an n-gram, inverted, so that zeros that were
+    never touched mean that there is no limit yet.
+    """
+
+    gram_limit: Array
+    blocks: Array
+    entries: Array
+    filled: Array
+    worst: Array
+    priority: Array
+    rows: Array
+
+
+def new_sample(grams: int, entries: int, cap: int, blocks: int) -> Sample:
+    """Return a sample of no rows."""
+    return Sample(
+        gram_limit=np.zeros(grams, dtype=np.uint64),
+        blocks=np.zeros(entries, dtype=np.int32),
+        entries=np.zeros(blocks, dtype=np.int64),
+        filled=np.zeros(blocks, dtype=np.int64),
+        worst=np.zeros(blocks, dtype=np.int64),
+        priority=np.zeros((blocks, cap), dtype=np.uint64),
+        rows=np.zeros((blocks, cap, _COLUMNS), dtype=np.int64),
+    )
+
+
+def enlarge_sample(sample: Sample, blocks: int) -> Sample:
+    """Return the same sample with room for `blocks` blocks at least, and twice as many as before."""
+    blocks = max(blocks, 2 * len(sample.filled))
+
+    def longer(array: Array) -> Array:
+        out = np.zeros((blocks, *array.shape[1:]), dtype=array.dtype)
+        out[: len(array)] = array
+        return out
+
+    return sample._replace(**{name: longer(getattr(sample, name)) for name in Sample._fields[2:]})
+
+
+@jit
+def comes_before(sample: Sample, block: int, place: int, priority: np.uint64, row: int, start: int) -> bool:
+    """Whether a match comes before one of the sample."""
+    other = sample.priority[block, place]
+    if priority != other:
+        return priority < other
+    if row != sample.rows[block, place, ROW]:
+        return row < sample.rows[block, place, ROW]
+    return start < sample.rows[block, place, START]
+
+
+@jit
+def find_worst(sample: Sample, block: int) -> int:
+    """Return the row of a full block that comes last."""
+    rows, worst = sample.rows, 0
+    for k in range(1, sample.priority.shape[1]):
+        if not comes_before(
+            sample, block, worst, sample.priority[block, k], rows[block, k, ROW], rows[block, k, START]
+        ):
+            worst = k
+    return worst
+
+
+@jit
+def take_sample(
+    begin: int, found: Array, points: Array, spans: Array, batch_rows: Array, priority: Array, owner_bounds: Array,
+    owners: Array, gram_lengths: Array, lengths: int, sample: Sample, used: Array,
+) -> int:  # fmt: skip
+    """Put the matches from number `begin` on into the sample, as far as they belong to it.
+
+    Parameters
+    ----------
+    found : int64 array of shape (matches, 4), as `find_matches` leaves it
+    points, spans : int64 arrays of shape (matches, 2)
+        Code points in the document, and bytes in the batch, where each match starts and ends.
+    batch_rows : int64 array
+        Number of the record of each document.
+    priority : uint64 array
+    used : int64 array of shape (1,)
+        How many blocks of the sample are in use.
+
+    Returns
+    -------
+    int
+        The first match that was not looked at because the sample has no room, or the number of matches.
+    """
+    cap = sample.priority.shape[1]
+    for i in range(begin, len(found)):
+        gram = found[i, 1]
+        if priority[i] > ~sample.gram_limit[gram]:
+            continue
+        low, high = np.int64(owner_bounds[gram]), np.int64(owner_bounds[gram + 1])
+        if used[0] + high - low > len(sample.filled):
+            return i
+        row = batch_rows[found[i, 0]]
+        limit = ZERO
+        for at in range(low, high):
+            entry = np.int64(owners[at]) * lengths + gram_lengths[gram]
+            if not sample.blocks[entry]:
+                sample.entries[used[0]] = entry
+                used[0] += 1
+                sample.blocks[entry] = used[0]
+            block = np.int64(sample.blocks[entry]) - 1
+            place = sample.filled[block]
+            if place < cap:
+                sample.filled[block] = place + 1
+            else:
+                place = sample.worst[block]
+                if not comes_before(sample, block, place, priority[i], row, points[i, 0]):
+                    limit = max(limit, sample.priority[block, place])
+                    continue
+            sample.priority[block, place] = priority[i]
+            line = sample.rows[block, place]
+            line[ROW], line[START], line[END], line[GRAM] = row, points[i, 0], points[i, 1], gram
+            line[SOURCE], line[FIRST], line[STOP] = -1 - found[i, 0], spans[i, 0], spans[i, 1]
+            if sample.filled[block] < cap:
+                limit = ALL
+            else:
+                sample.worst[block] = find_worst(sample, block)
+                limit = max(limit, sample.priority[block, sample.worst[block]])
+        sample.gram_limit[gram] = ~limit
+    return len(found)
+
+
+@jit
+def widen(data: Array, offsets: Array, documents: Array, spans: Array, context: int) -> None:
+    """Move the ends of each span, in place, outwards by `context` code points, as far as its document goes."""
+    for i in range(len(spans)):
+        first, stop = offsets[documents[i]], offsets[documents[i] + 1]
+        at = spans[i, 0]
+        for _ in range(context):
+            if at == first:
+                break
+            at -= 1
+            while data[at] & 0xC0 == 0x80:
+                at -= 1
+        spans[i, 0] = at
+        at = spans[i, 1]
+        for _ in range(context):
+            if at == stop:
+                break
+            at += 1
+            while at < stop and data[at] & 0xC0 == 0x80:
+                at += 1
+        spans[i, 1] = at
+
+
+@jit
+def gather(data: Array, spans: Array, out: Array) -> None:
+    """Copy the bytes of `spans` to `out`, one behind the other."""
+    to = 0
+    for i in range(len(spans)):
+        for at in range(spans[i, 0], spans[i, 1]):
+            out[to] = data[at]
+            to += 1
+
+
 # ---------------------------------------------------------------- JSON strings
 
 
@@ -724,23 +918,6 @@ def hex4(data: Array, at: int) -> int:
         byte = int(data[at + k])
         value = value * 16 + (byte - 0x30 if byte <= 0x39 else (byte | 0x20) - 0x57)
     return value
-
-
-@jit
-def put_code_point(out: Array, to: int, code: int) -> int:
-    """Write a code point as UTF-8; return the place behind it."""
-    if code < 0x80:
-        out[to] = code
-        return to + 1
-    if code < 0x800:
-        out[to], out[to + 1] = 0xC0 | (code >> 6), 0x80 | (code & 0x3F)
-        return to + 2
-    if code < 0x10000:
-        out[to], out[to + 1], out[to + 2] = 0xE0 | (code >> 12), 0x80 | ((code >> 6) & 0x3F), 0x80 | (code & 0x3F)
-        return to + 3
-    out[to], out[to + 1] = 0xF0 | (code >> 18), 0x80 | ((code >> 12) & 0x3F)
-    out[to + 2], out[to + 3] = 0x80 | ((code >> 6) & 0x3F), 0x80 | (code & 0x3F)
-    return to + 4
 
 
 @jit

@@ -1,0 +1,115 @@
+"""Batches as the kernels want them: capitals outside ASCII made small."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from wmbxl import kernels
+from wmbxl.batches import Batch
+from wmbxl.text import original_positions
+from wmbxl.vector import WIDTH
+
+Array = np.ndarray[Any, Any]
+
+_WORDS_HELD = 1024
+
+
+def _small_letter(code: int) -> int:
+    """Return the code point that a capital becomes, or 0 where that takes more than a look at this one letter.
+
+    A capital sigma becomes one of two letters, and a few capitals change their length.
+    """
+    if 0xD800 <= code < 0xE000:
+        return code
+    small = chr(code).lower()
+    if code == 0x3A3 or len(small) > 1 or len(small.encode()) != len(chr(code).encode()):
+        return 0
+    return ord(small)
+
+
+SMALL_LETTERS = np.array([code if code < 0x80 else _small_letter(code) for code in range(0x20000)], dtype=np.uint32)
+_NOTHING = np.empty(0, dtype=np.uint8)
+
+
+@dataclass(frozen=True)
+class Folded:
+    """The documents of a batch, free of capitals outside ASCII.
+
+    Parameters
+    ----------
+    data : uint8 array, at least 64 bytes long
+    offsets : int64 array
+        As in `Batch`.
+    moved : bool array
+        Which documents have letters that took more or fewer bytes before.
+    """
+
+    data: Array
+    offsets: Array
+    moved: Array
+
+    @classmethod
+    def of(cls, batch: Batch, release: bool) -> Folded:
+        """Fold a batch for the ``release`` profile, or leave it as it is."""
+        moved = np.zeros(len(batch), dtype=bool)
+        words = np.empty((_WORDS_HELD, 3), dtype=np.int64)
+        if not release or not kernels.lower_capitals(batch.data, batch.offsets, SMALL_LETTERS, _NOTHING, words):
+            return cls(batch.data, batch.offsets, moved)
+        data = batch.data.copy()
+        count = kernels.lower_capitals(batch.data, batch.offsets, SMALL_LETTERS, data, words)
+        if count > len(words):
+            words = np.empty((count, 3), dtype=np.int64)
+            kernels.lower_capitals(batch.data, batch.offsets, SMALL_LETTERS, data, words)
+        return _lower_words(batch, data, words[:count], moved)
+
+
+def _lower_words(batch: Batch, data: Array, words: Array, moved: Array) -> Folded:
+    """Lower-case the words that the kernel could not; `words` are document, first byte, byte after the last."""
+    source = batch.data.data
+    grown = np.zeros(len(batch) + 1, dtype=np.int64)
+    parts: list[memoryview | bytes] = []
+    before = 0
+    for doc, start, end in words.tolist():
+        text = str(source[start:end], "utf-8")
+        word = text.lower().encode()
+        if _sizes(text.lower()) == _sizes(text):
+            data[start:end] = np.frombuffer(word, dtype=np.uint8)
+            continue
+        parts += [data.data[before:start], word]
+        before = end
+        grown[doc + 1] += len(word) - (end - start)
+        moved[doc] = True
+    offsets = batch.offsets
+    if parts:
+        parts += [data.data[before:], bytes(WIDTH)]  # words may shrink, and the kernels look at 64 bytes at once
+        data, offsets = np.frombuffer(b"".join(parts), dtype=np.uint8), offsets + np.cumsum(grown)
+    data.flags.writeable = offsets.flags.writeable = False  # one type for the kernels, which compile for each
+    return Folded(data, offsets, moved)
+
+
+def places(batch: Batch, doc: int, points: Array) -> tuple[Array, Array]:
+    """Return where matches in a document that `moved` are in the original.
+
+    Parameters
+    ----------
+    points : int64 array of shape (matches, 2)
+        First code point and the one after the last, in the folded document.
+
+    Returns
+    -------
+    points : int64 array of shape (matches, 2)
+        The same in the original document.
+    spans : int64 array of shape (matches, 2)
+        First byte and the one after the last, in the batch.
+    """
+    text = batch.text(doc)
+    origin = np.array(original_positions(text))
+    points = np.stack([origin[points[:, 0]], origin[points[:, 1] - 1] + 1], axis=1)
+    return points, np.cumsum([batch.offsets[doc], *_sizes(text)])[points]
+
+
+def _sizes(text: str) -> list[int]:
+    return [len(char.encode()) for char in text]

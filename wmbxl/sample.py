@@ -1,0 +1,164 @@
+"""The sample of matches that is kept as evidence, its documents and passages."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from wmbxl import kernels
+from wmbxl.batches import Batch
+from wmbxl.folding import Folded, places
+from wmbxl.index import ProbeIndex
+from wmbxl.kernels import END, FIRST, GRAM, ROW, SOURCE, START, STOP
+from wmbxl.tally import EVIDENCE
+from wmbxl.types import Shard
+
+Array = np.ndarray[Any, Any]
+
+CONTEXT = 80  # code points of a snippet before and after the match
+BLOCKS = 64  # entries with evidence that there is room for at first
+
+_PRIMES = tuple(  # of xxh64
+    np.uint64(prime)
+    for prime in (
+        0x9E3779B185EBCA87, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9, 0x85EBCA77C2B2AE63, 0x27D4EB2F165667C5,
+    )
+)  # fmt: skip
+
+
+def priorities(documents: Array, starts: Array) -> Array:
+    """Return the order in which matches are taken into the sample of evidence.
+
+    Parameters
+    ----------
+    documents : uint64 array
+        xxh64 of each match's document.
+    starts : int64 array
+        First code point of each match.
+
+    Returns
+    -------
+    uint64 array
+        xxh64, seed 0, of each pair as 16 little-endian bytes (``struct.pack("<QQ", document, start)``).
+    """
+
+    def rotate(value: Array, bits: int) -> Array:
+        return (value << np.uint64(bits)) | (value >> np.uint64(64 - bits))
+
+    value = np.full(len(documents), _PRIMES[4] + np.uint64(16))
+    for word in (documents, starts.astype(np.uint64)):
+        value ^= rotate(word * _PRIMES[1], 31) * _PRIMES[0]
+        value = rotate(value, 27) * _PRIMES[0] + _PRIMES[3]
+    value = (value ^ (value >> np.uint64(33))) * _PRIMES[1]
+    value = (value ^ (value >> np.uint64(29))) * _PRIMES[2]
+    return value ^ (value >> np.uint64(32))
+
+
+class EvidenceSample:
+    """For every entry the `cap` matches with the smallest priority, ties by row and start."""
+
+    def __init__(self, index: ProbeIndex, cap: int) -> None:
+        self.index, self.cap = index, cap
+        self.sample = kernels.new_sample(index.size, index.entries, cap, BLOCKS)
+        self.used = np.zeros(1, dtype=np.int64)
+        self.ids: list[str | None] = []
+        self.texts = _read_only(
+            np.empty(0, dtype=np.uint8)
+        )  # snippets, one behind the other; those that lost their rows too
+
+    def add(self, batch: Batch, folded: Folded, found: Array, hashes: Array) -> None:
+        """Take the matches of a batch that belong to the sample.
+
+        Parameters
+        ----------
+        found : int64 array of shape (matches, 4)
+            From `wmbxl.kernels.find_matches`.
+        hashes : uint64 array
+            xxh64 of the batch's documents.
+        """
+        if not self.cap:
+            return
+        points, shift = np.empty((len(found), 2), dtype=np.int64), batch.offsets - folded.offsets
+        spans = found[:, 2:] + shift[found[:, 0], None]
+        kernels.code_points(folded.data, folded.offsets, found, points)
+        for doc in np.unique(found[folded.moved[found[:, 0]], 0]).tolist():
+            here = found[:, 0] == doc
+            points[here], spans[here] = places(batch, doc, points[here])
+        priority = priorities(hashes[found[:, 0]], points[:, 0])
+        arrays, done = self.index.arrays, 0
+        while True:
+            done = kernels.take_sample(
+                done, found, points, spans, batch.rows, priority, arrays["owner_bounds"], arrays["owners"],
+                self.index.gram_lengths, len(self.index.ns), self.sample, self.used,
+            )  # fmt: skip
+            if done == len(found):
+                return
+            gram = int(found[done, 1])
+            owners = int(arrays["owner_bounds"][gram + 1]) - int(arrays["owner_bounds"][gram])
+            self.sample = kernels.enlarge_sample(self.sample, int(self.used[0]) + owners)
+
+    def describe(self, batch: Batch) -> None:
+        """Fetch id and snippet of the rows that came from this batch, while it is at hand."""
+        rows = self.sample.rows
+        new = np.nonzero(rows[: self.used[0], :, SOURCE] < 0)
+        if not len(new[0]):
+            return
+        fresh = rows[new]
+        documents, which = np.unique(-1 - fresh[:, SOURCE], return_inverse=True)
+        spans = fresh.take([FIRST, STOP], axis=1)
+        kernels.widen(batch.data, batch.offsets, -1 - fresh[:, SOURCE], spans, CONTEXT)
+        fresh[:, SOURCE] = len(self.ids) + which
+        self.ids += [batch.ids[doc] for doc in documents.tolist()]
+        bounds, texts = _gather(batch.data, spans)
+        fresh[:, FIRST], fresh[:, STOP] = len(self.texts) + bounds[:-1], len(self.texts) + bounds[1:]
+        self.texts = _read_only(np.concatenate([self.texts, texts]))
+        rows[new] = fresh
+        self._compact()
+
+    def _compact(self) -> None:
+        """Drop the snippets of rows that others replaced, when they are more than half."""
+        rows = self.sample.rows
+        live = np.nonzero(rows[: self.used[0], :, STOP])
+        spans = rows[live].take([FIRST, STOP], axis=1)
+        if len(self.texts) > 1 << 20 and len(self.texts) > 2 * np.diff(spans).sum():
+            bounds, texts = _gather(self.texts, spans)
+            self.texts = _read_only(texts)
+            rows[(*live, FIRST)], rows[(*live, STOP)] = bounds[:-1], bounds[1:]
+
+    def table(self, shard: Shard) -> pa.Table:
+        """Return the sample, schema `wmbxl.tally.EVIDENCE`, sorted."""
+        used = self.used[0]
+        block, place = np.nonzero(self.sample.rows[:used, :, STOP])
+        rows, priority = self.sample.rows[block, place], self.sample.priority[block, place]
+        entry = self.sample.entries[block]
+        order = np.lexsort((rows[:, START], rows[:, ROW], priority, entry))
+        rows = rows[order]
+        bounds, texts = _gather(self.texts, rows.take([FIRST, STOP], axis=1))
+        columns = {
+            "entry": entry[order],
+            "priority": priority[order],
+            "shard": pa.repeat(pa.scalar(shard.url), len(rows)),
+            "piece": np.full(len(rows), shard.start, dtype=np.int64),
+            "row": rows[:, ROW],
+            "start": rows[:, START],
+            "end": rows[:, END],
+            "gram": rows[:, GRAM],
+            "document_id": pa.array(self.ids, pa.string()).take(pa.array(rows[:, SOURCE])),
+            "snippet": pa.LargeStringArray.from_buffers(len(rows), pa.py_buffer(bounds), pa.py_buffer(texts)),
+        }
+        return pa.table(columns, schema=EVIDENCE)
+
+
+def _gather(data: Array, spans: Array) -> tuple[Array, Array]:
+    """Return the bytes of `spans`, shape (spans, 2), one behind the other, after where each starts and ends."""
+    bounds = np.concatenate([[0], np.cumsum(spans[:, 1] - spans[:, 0])])
+    out = np.empty(bounds[-1], dtype=np.uint8)
+    kernels.gather(data, spans, out)
+    return bounds, out
+
+
+def _read_only(array: Array) -> Array:
+    array.flags.writeable = False  # one type for the kernels, which compile for each
+    return array
