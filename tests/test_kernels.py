@@ -234,10 +234,15 @@ ESCAPES = [
 ]
 
 
+def padded(data: Array) -> Array:
+    return np.concatenate([data, np.full(128, ord("\\"), dtype=np.uint8)])
+
+
 def unescaped(strings: list[str]) -> list[str]:
     source, bounds = packed([string.encode() for string in strings])
-    out, offsets = np.empty(len(source) + 64, dtype=np.uint8), np.empty_like(bounds)
-    kernels.unescape(source, bounds, out, offsets)
+    places = np.stack([bounds[:-1] + 1, bounds[1:] - 1], axis=1)  # without quotes
+    out, offsets = np.empty(len(source) + 64, dtype=np.uint8), np.zeros_like(bounds)
+    kernels.unescape(padded(source), places, out, offsets)
     return [out[a:b].tobytes().decode() for a, b in itertools.pairwise(offsets.tolist())]
 
 

@@ -139,6 +139,7 @@ def test_any_batch_and_buffer_size(
         patch.setattr(kernels, "TOKENS_HELD", held)
         patch.setattr(scan, "MATCHES_HELD", least + spare)
         patch.setattr(sample, "BLOCKS", blocks)
+        patch.setattr(sample, "TEXTS_HELD", blocks)
         check(folder, example, profile, 2)
 
 

@@ -31,6 +31,7 @@ def _small_letter(code: int) -> int:
 
 
 SMALL_LETTERS = np.array([code if code < 0x80 else _small_letter(code) for code in range(0x20000)], dtype=np.uint32)
+_MOVING = frozenset(map(chr, np.flatnonzero(SMALL_LETTERS == 0).tolist())) - {"Σ", "\0"}
 _NOTHING = np.empty(0, dtype=np.uint8)
 
 
@@ -75,7 +76,7 @@ def _lower_words(batch: Batch, data: Array, words: Array, moved: Array) -> Folde
     for doc, start, end in words.tolist():
         text = str(source[start:end], "utf-8")
         word = text.lower().encode()
-        if _sizes(text.lower()) == _sizes(text):
+        if _MOVING.isdisjoint(text):
             data[start:end] = np.frombuffer(word, dtype=np.uint8)
             continue
         parts += [data.data[before:start], word]
@@ -108,8 +109,4 @@ def places(batch: Batch, doc: int, points: Array) -> tuple[Array, Array]:
     text = batch.text(doc)
     origin = np.array(original_positions(text))
     points = np.stack([origin[points[:, 0]], origin[points[:, 1] - 1] + 1], axis=1)
-    return points, np.cumsum([batch.offsets[doc], *_sizes(text)])[points]
-
-
-def _sizes(text: str) -> list[int]:
-    return [len(char.encode()) for char in text]
+    return points, np.cumsum([batch.offsets[doc], *(len(char.encode()) for char in text)])[points]

@@ -1,60 +1,75 @@
-"""JSON: streams cut into values, and values into batches of documents.
+"""JSON: streams cut into records, and records into batches of documents.
 
-Most records go a fast way: msgspec checks the JSON and finds the text's bytes, and a kernel decodes them, so that no
-Python string is built. Whatever msgspec refuses, or has no plain text, goes through the tolerant parser of `records`.
+Most records go a fast way: kernels check the JSON, find the text and decode it, so that no Python object is built.
+Whatever they refuse, or has no plain text, goes through the tolerant parser of `records`.
 """
 
 from __future__ import annotations
 
+import bisect
 import contextlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any
+import itertools
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 
-import msgspec
 import numpy as np
 import orjson
 
 from wmbxl import batches, kernels
-from wmbxl.batches import NAMES_KEPT, Account, Batch
+from wmbxl.batches import NAMES_KEPT, Account, Array, Batch
 from wmbxl.errors import Unreadable
-from wmbxl.records import REPAIRED, Skip, field_names, get_field, is_utf8, parse_json, record_id, record_text
+from wmbxl.records import REPAIRED, Skip, field_names, get_field, parse_json, record_id, record_text
 from wmbxl.types import ReadOptions
 from wmbxl.vector import WIDTH
 
-_QUOTE = ord('"')
+_PADDING = bytes(2 * WIDTH)  # the kernels look at 64 bytes at once, and a few more
+_SPANS_HELD = 4096
 
 
-def lines(chunks: Iterable[bytes]) -> Iterator[list[bytes]]:
+@dataclass(frozen=True)
+class Records:
+    """Bytes that hold records.
+
+    Parameters
+    ----------
+    data : bytes
+        Goes on behind the last record for as long as the kernels look.
+    spans : int64 array of shape (records, 2)
+        First byte of each record, and the one after the last.
+    """
+
+    data: bytes
+    spans: Array
+
+
+def lines(chunks: Iterable[bytes]) -> Iterator[Records]:
     """Cut a stream at newlines. The part behind the last newline comes last, unless a fault cut it short."""
     parts: list[bytes] = []
     try:
         for chunk in chunks:
-            cut = chunk.rfind(b"\n")
-            if cut < 0:
-                parts.append(chunk)
-                continue
-            parts.append(chunk[:cut])
-            block = b"".join(parts)
-            parts = [chunk[cut + 1 :]]
-            yield _split(block)
+            cut = chunk.rfind(b"\n") + 1
+            parts.append(chunk[:cut] if cut else chunk)
+            if cut:
+                yield from _lines_of(parts)
+                parts = [chunk[cut:]]
     except Unreadable:
-        rest = b"".join(parts)
-        if _is_whole(rest):
-            yield [rest]
+        if _is_whole(b"".join(parts)):
+            yield from _lines_of(parts)
         raise
-    if any(parts):
-        yield [b"".join(parts)]
+    yield from _lines_of(parts)
 
 
-def _split(block: bytes) -> list[bytes]:
-    """Cut at newlines; for long lines twice as fast as ``bytes.split``, which looks at one byte after the other."""
-    lines = []
-    at = 0
-    while (cut := block.find(b"\n", at)) >= 0:
-        lines.append(block[at:cut])
-        at = cut + 1
-    lines.append(block[at:] if at else block)
-    return lines
+def _lines_of(parts: list[bytes]) -> Iterator[Records]:
+    """Yield the lines of some bytes, in groups."""
+    parts.append(_PADDING)
+    data = b"".join(parts)
+    parts.clear()  # a long line isn't held twice
+    at, end = 0, len(data) - len(_PADDING)
+    while at < end:
+        spans = np.empty((_SPANS_HELD, 2), dtype=np.int64)
+        count = kernels.cut_lines(_array(data), at, end, spans)
+        yield Records(data, spans[:count])
+        at = int(spans[count - 1, 1]) + 1
 
 
 def _is_whole(line: bytes) -> bool:
@@ -65,10 +80,10 @@ def _is_whole(line: bytes) -> bool:
         return False
 
 
-def values(chunks: Iterable[bytes]) -> Iterator[list[bytes]]:
+def values(chunks: Iterable[bytes]) -> Iterator[Records]:
     """Cut a JSON array into its items, or a run of JSON values that go over several lines into the values."""
     state = np.zeros(kernels.VALUES_STATE, dtype=np.int64)
-    spans = np.empty((4096, 2), dtype=np.int64)
+    spans = np.empty((_SPANS_HELD, 2), dtype=np.int64)
     held = bytearray()
     begun = False
     for chunk in chunks:
@@ -76,21 +91,19 @@ def values(chunks: Iterable[bytes]) -> Iterator[list[bytes]]:
         if not begun and len(held) >= 3:
             begun, held = True, held.removeprefix(b"\xef\xbb\xbf")
         while begun:
-            data = np.frombuffer(held, dtype=np.uint8)
-            count, finished = kernels.split_values(data, state, spans)
-            found = [data[start:end].tobytes() for start, end in spans[:count].tolist()]
-            del data  # what is looked at can't shrink
-            yield found
+            count, finished = kernels.split_values(np.frombuffer(held, dtype=np.uint8), state, spans)
+            if count:
+                yield Records(bytes(held[: spans[count - 1, 1]]) + _PADDING, spans[:count].copy())
             done = kernels.release_values(state, len(held))
             del held[:done]
             if finished:
                 break
     if held.strip():
-        yield [bytes(held)]
+        yield Records(bytes(held) + _PADDING, np.array([[0, len(held)]], dtype=np.int64))
 
 
-def batches_of(groups: Iterable[list[bytes]], options: ReadOptions, account: Account) -> Iterator[Batch]:
-    """Turn JSON values into batches of documents.
+def batches_of(groups: Iterable[Records], options: ReadOptions, account: Account) -> Iterator[Batch]:
+    """Turn JSON records into batches of documents.
 
     Raises
     ------
@@ -100,16 +113,11 @@ def batches_of(groups: Iterable[list[bytes]], options: ReadOptions, account: Acc
     builder = _Builder(options, account)
     try:
         for group in groups:
-            for line in group:
-                builder.add(line)
-                if builder.full:
-                    yield builder.close()
+            yield from builder.add(group)
     except Unreadable:
-        if builder.lines:
-            yield builder.close()
+        yield from builder.close()
         raise
-    if builder.lines:
-        yield builder.close()
+    yield from builder.close()
 
 
 class _Builder:
@@ -117,106 +125,172 @@ class _Builder:
 
     def __init__(self, options: ReadOptions, account: Account) -> None:
         self.options, self.account = options, account
-        self.find = _finder(options.text_field)
+        self.name = np.frombuffer(options.text_field.encode(), dtype=np.uint8)
         self._reset()
 
     def _reset(self) -> None:
-        self.lines: list[bytes] = []
-        self.strings: list[bytes | msgspec.Raw] = []
-        self.rows: list[int] = []
-        self.held = 0
+        self.texts = np.empty(batches.BATCH_BYTES + batches.BATCH_BYTES // 4, dtype=np.uint8)
+        self.offsets = [np.zeros(1, dtype=np.int64)]
+        self.parts: list[_Part] = []
+        self.documents = self.held = 0
 
-    @property
-    def full(self) -> bool:
-        """Whether the batch should be closed."""
-        return self.held >= batches.BATCH_BYTES or len(self.rows) >= batches.BATCH_ROWS
+    def add(self, records: Records) -> Iterator[Batch]:
+        """Take records, or count why not; yield the batches that are full. Blank lines are no records."""
+        part = self._read(records)
+        held = np.cumsum(part.spans[:, 1] - part.spans[:, 0])
+        start = 0
+        while start < len(part):
+            room = batches.BATCH_BYTES - self.held + (held[start - 1] if start else 0)
+            stop = min(int(np.searchsorted(held, room)) + 1, start + batches.BATCH_ROWS - self.documents)
+            self._take(part[start:stop])
+            start = stop
+            if self.held >= batches.BATCH_BYTES or self.documents >= batches.BATCH_ROWS:
+                yield from self.close()
 
-    def add(self, line: bytes) -> None:
-        """Take a record, or count why not. Blank lines are no records."""
-        if not line or line.isspace():
-            return
-        account = self.account
-        row, account.records = account.records, account.records + 1
-        account.decoded += len(line)
-        if row == 0:
-            self._note_fields(line)
-        string = self.find(line) or self._find_slowly(line)
-        if string is None:
-            return
-        account.documents += 1
-        self.lines.append(line)
-        self.strings.append(string)
-        self.rows.append(row)
-        self.held += len(line)
+    def _read(self, records: Records) -> _Part:
+        """Return the records that have a text; count them all."""
+        places = np.empty_like(records.spans)
+        kernels.find_texts(_array(records.data), records.spans, self.name, places)
+        kept = places[:, 0] != kernels.BLANK
+        spans = records.spans[kept]
+        part = _Part(records.data, self.account.records + np.arange(len(spans)), spans, places[kept])
+        if len(part) and self.account.records == 0:
+            self._note_fields(part.record(0))
+        self.account.records += len(part)
+        self.account.decoded += int((spans[:, 1] - spans[:, 0]).sum())
+        slow = np.flatnonzero(part.places[:, 0] == kernels.TEXT_ELSEWHERE)
+        if len(slow):
+            part = self._read_slowly(part, slow)
+        self.account.documents += len(part)
+        return part
 
-    def _note_fields(self, line: bytes) -> None:
+    def _note_fields(self, record: bytes) -> None:
         with contextlib.suppress(Skip):
-            record = parse_json(line).value
-            self.account.fields.update(field_names(record) if isinstance(record, dict) else ())
+            value = parse_json(record).value
+            self.account.fields.update(field_names(value) if isinstance(value, dict) else ())
 
-    def _find_slowly(self, line: bytes) -> bytes | None:
+    def _read_slowly(self, part: _Part, slow: Array) -> _Part:
+        """Have a parser look for the texts of the records `slow`, and leave out those that have none."""
+        strings = [part.data]
+        end = len(part.data)
+        for i in slow.tolist():
+            string = self._parse(part.record(i))
+            if string is not None:
+                strings.append(string)
+                part.places[i] = end + 1, end + len(string) - 1
+                end += len(string)
+        strings.append(_PADDING)
+        return replace(part, data=b"".join(strings))[part.places[:, 0] != kernels.TEXT_ELSEWHERE]
+
+    def _parse(self, record: bytes) -> bytes | None:
         """Return the text as a JSON string, or None for a record that is skipped and counted."""
         try:
-            parsed = parse_json(line)
+            parsed = parse_json(record)
             if parsed.repaired:
-                self.account.skip(REPAIRED, len(line))
+                self.account.skip(REPAIRED, len(record))
             return orjson.dumps(record_text(parsed.value, self.options.text_field, self.options.join_lists))
         except Skip as skip:
-            self.account.skip(skip.reason, len(line))
+            self.account.skip(skip.reason, len(record))
             if skip.reason == "text_missing" and len(self.account.names) < NAMES_KEPT:
                 self.account.names.update(field_names(parsed.value))
             return None
 
-    def close(self) -> Batch:
-        """Return the batch, and begin another."""
-        one = len(self.strings) == 1  # a long document isn't copied once more
-        source = np.frombuffer(self.strings[0] if one else b"".join(self.strings), dtype=np.uint8)
-        bounds = np.cumsum([0, *map(len, self.strings)])
-        data = np.empty(len(source) + WIDTH, dtype=np.uint8)
-        offsets = np.empty_like(bounds)
-        kernels.unescape(source, bounds, data, offsets)
-        batch = Batch(
-            data[: offsets[-1]], offsets, np.array(self.rows, dtype=np.int64), _Ids(self.lines, self.options.id_field)
-        )
+    def _take(self, part: _Part) -> None:
+        """Decode texts into the batch."""
+        filled = int(self.offsets[-1][-1])
+        needed = filled + int((part.places[:, 1] - part.places[:, 0]).sum()) + WIDTH
+        if needed > len(self.texts):
+            texts = np.empty(needed, dtype=np.uint8)
+            texts[:filled] = self.texts[:filled]
+            self.texts = texts
+        offsets = np.full(len(part) + 1, filled, dtype=np.int64)
+        kernels.unescape(_array(part.data), part.places, self.texts, offsets)
+        self.offsets.append(offsets[1:])
+        self.parts.append(part)
+        self.documents += len(part)
+        self.held += int((part.spans[:, 1] - part.spans[:, 0]).sum())
+
+    def close(self) -> Iterator[Batch]:
+        """Yield the batch, if it has any documents, and begin another."""
+        if not self.documents:
+            return
+        offsets = np.concatenate(self.offsets)
+        rows = np.concatenate([part.rows for part in self.parts])
+        ids = _Ids(self.parts, self.options)
+        batch = Batch(self.texts[: offsets[-1]], offsets, rows, ids)
         for doc in batch.blank_documents():
-            self.account.skip("text_empty", len(self.lines[doc]))
+            self.account.skip("text_empty", len(ids.record(doc)))
         self._reset()
-        return batch
+        yield batch
 
 
-def _finder(name: str) -> Callable[[bytes], msgspec.Raw | None]:
-    """Return a function that finds a field's JSON string in a record, or None where that takes more care."""
-    if "." in name:
-        return lambda line: None
-    kind = msgspec.defstruct("Record", [("text", msgspec.Raw, msgspec.UNSET)], rename={"text": name}, gc=False)
-    decode: Callable[[bytes], Any] = msgspec.json.Decoder(kind).decode
+@dataclass(frozen=True)
+class _Part:
+    """Records that have a text, or may have one.
 
-    def find(line: bytes) -> msgspec.Raw | None:
-        try:
-            value = decode(line).text
-        except (msgspec.MsgspecError, RecursionError):
-            return None
-        if value is msgspec.UNSET or memoryview(value)[0] != _QUOTE or not is_utf8(line):
-            return None
-        return value
+    Parameters
+    ----------
+    data : bytes
+    rows : int64 array
+        Number of each record in the shard piece.
+    spans : int64 array of shape (records, 2)
+        Where the records are in the data.
+    places : int64 array of shape (records, 2)
+        Where the JSON strings of their texts are, in the records or elsewhere.
+    """
 
-    return find
+    data: bytes
+    rows: Array
+    spans: Array
+    places: Array
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __getitem__(self, which: slice | Array) -> _Part:
+        return _Part(self.data, self.rows[which], self.spans[which], self.places[which])
+
+    def record(self, i: int) -> bytes:
+        """Return a record."""
+        start, end = self.spans[i].tolist()
+        return self.data[start:end]
+
+    def record_without_text(self, i: int) -> bytes:
+        """Return a record with an empty text, if it stands in the record."""
+        (start, end), (first, stop) = self.spans[i].tolist(), self.places[i].tolist()
+        return self.data[start:first] + self.data[stop:end] if stop <= end else self.data[start:end]
 
 
 class _Ids(Sequence[str | None]):
     """Ids of documents, read from their records when asked for: few documents have a match."""
 
-    def __init__(self, lines: list[bytes], field: str | None) -> None:
-        self._lines, self._field = lines, field
+    def __init__(self, parts: list[_Part], options: ReadOptions) -> None:
+        self._parts, self._options = parts, options
+        self._ends = list(itertools.accumulate(map(len, parts)))
 
     def __len__(self) -> int:
-        return len(self._lines)
+        return self._ends[-1]
+
+    def _find(self, doc: int) -> tuple[_Part, int]:
+        which = bisect.bisect_right(self._ends, doc)
+        return self._parts[which], doc - self._ends[which]  # counted from the end of the part
+
+    def record(self, doc: int) -> bytes:
+        """Return the record of a document."""
+        part, i = self._find(doc)
+        return part.record(i)
 
     def __getitem__(self, doc):  # type: ignore[no-untyped-def]
-        line = self._lines[doc]
-        if not self._field:
+        part, i = self._find(doc)
+        field = self._options.id_field
+        if not field:
             return None
+        line = part.record(i) if field == self._options.text_field else part.record_without_text(i)
         record = parse_json(line).value
-        if isinstance(get_field(record, self._field), float):  # or an integer too long for the fast parser
+        if isinstance(get_field(record, field), float):  # or an integer too long for the fast parser
             record = parse_json(line, exact_numbers=True).value
-        return record_id(record, self._field)
+        return record_id(record, field)
+
+
+def _array(data: bytes) -> Array:
+    return np.frombuffer(data, dtype=np.uint8)

@@ -52,6 +52,13 @@ letters = byte_mask((0x41, 0x5A), (0x61, 0x7A))
 non_ascii = byte_mask((0x80, 0xFF))
 continuation = byte_mask((0x80, 0xBF))
 space_leads = byte_mask((0xC2, 0xC2), (0xE1, 0xE3))
+newlines = byte_mask((0x0A, 0x0A))
+quotes = byte_mask((0x22, 0x22))
+controls = byte_mask((0x00, 0x1F))
+letters_u = byte_mask((0x75, 0x75))
+escape_letters = byte_mask(  # " / \ b f n r t u
+    (0x22, 0x22), (0x2F, 0x2F), (0x5C, 0x5C), (0x62, 0x62), (0x66, 0x66), (0x6E, 0x6E), (0x72, 0x72), (0x74, 0x75)
+)
 
 
 class Tables(NamedTuple):
@@ -80,16 +87,21 @@ TOKENS_HELD = 1024  # the most tokens of a document in view at once: few enough 
 
 
 class Scratch(NamedTuple):
-    """Working memory of a scan: where tokens start and end, in turn; and the hashes of a stretch of tokens."""
+    """Working memory of a scan.
+
+    Where tokens start and end, in turn; hashes of a stretch of tokens; and for each n the n-gram that is likely next.
+    """
 
     edges: Array
     prefix: Array
+    guess: Array
 
 
 def new_scratch() -> Scratch:
     """Return working memory."""
     edges = np.empty(2 * TOKENS_HELD + 2 * WIDTH, dtype=np.int64)
-    return Scratch(edges, np.empty(2 * LONGEST_N + 1, dtype=np.uint64))
+    guess = np.zeros(LONGEST_N, dtype=np.int64)
+    return Scratch(edges, np.empty(2 * LONGEST_N + 1, dtype=np.uint64), guess)
 
 
 def new_state() -> Array:
@@ -340,27 +352,23 @@ def power_of_base(n: int) -> int:
 
 
 @merge
-def confirm(data: Array, edges: Array, j: int, n: int, tables: Tables, gram: int) -> bool:
-    """Whether the `n` tokens from `j` are, byte by byte, the benchmark's n-gram."""
-    at = np.int64(tables.gram_start[gram])
-    stop = np.int64(tables.gram_end[gram])
+def confirm(data: Array, edges: Array, first: int, last: int, tables: Tables, at: int, stop: int) -> bool:
+    """Whether the tokens from `first` up to `last` are, byte by byte, ``text[at:stop]`` of the benchmark."""
     release = tables.parameters[RELEASE] != ZERO
     text = tables.text
-    for t in range(j, j + n):
+    for t in range(first, last):
         start, end = edges[2 * t], edges[2 * t + 1]
-        if t > j:
+        if t > first:
             if at >= stop or text[at] != 0x20:
                 return False
             at += 1
         if stop - at < end - start:
             return False
-        for k in range(start, end):
-            byte = data[k]
-            if release and 0x41 <= byte <= 0x5A:
-                byte |= 0x20
-            if byte != text[at]:
+        for place in range(start, end, 8):
+            word = word_at(data, place, end)
+            if (lower_word(word) if release else word) != word_at(text, at, at + min(8, end - place)):
                 return False
-            at += 1
+            at += min(8, end - place)
     return at == stop
 
 
@@ -396,14 +404,30 @@ def look_closer(
         token = hash_token(data, edges[2 * t], edges[2 * t + 1], release, seed)
         prefix[t - left + 1] = prefix[t - left] * _BASE + token
     for j in range(left, final + 1):
+        same, at, seen = (
+            -1,
+            -1,
+            0,
+        )  # where the benchmark's text begins, how far it was compared, how many tokens that is
         for k in range(len(tables.ns)):
             n = tables.ns[k]
             if j + n > last:
                 break
             value = finish_hash(prefix[j + n - left] - prefix[j - left] * tables.powers[k], n)
-            gram = look_up(tables.slots, tables.gram_hash, value, tables.parameters[SLOT_SHIFT])
-            if gram < 0 or not confirm(data, edges, j, n, tables, gram):
-                break  # a longer window that matches would begin with this one
+            gram = scratch.guess[k]  # the n-gram behind the last one that was found
+            if gram >= len(tables.gram_hash) or tables.gram_hash[gram] != value:
+                gram = look_up(tables.slots, tables.gram_hash, value, tables.parameters[SLOT_SHIFT])
+                if gram < 0:
+                    break  # a longer window that matches would begin with this one
+            start, stop = np.int64(tables.gram_start[gram]), np.int64(tables.gram_end[gram])
+            if start != same:
+                same, at, seen = start, start, 0
+            elif stop > at:
+                at += 1
+            if not confirm(data, edges, j + seen, j + n, tables, at, stop):
+                break
+            at, seen = stop, n
+            scratch.guess[k] = gram + 1
             found[count, 0] = doc
             found[count, 1] = gram
             found[count, 2] = edges[2 * j]
@@ -870,37 +894,334 @@ def take_sample(
     return len(found)
 
 
-@jit
-def widen(data: Array, offsets: Array, documents: Array, spans: Array, context: int) -> None:
-    """Move the ends of each span, in place, outwards by `context` code points, as far as its document goes."""
-    for i in range(len(spans)):
-        first, stop = offsets[documents[i]], offsets[documents[i] + 1]
-        at = spans[i, 0]
-        for _ in range(context):
-            if at == first:
-                break
-            at -= 1
+@inline
+def back(data: Array, at: int, first: int, points: int) -> int:
+    """Return the place `points` code points before `at`, or `first`."""
+    while points and at > first:
+        if at - WIDTH >= first and points >= WIDTH and non_ascii(data, at - WIDTH) == ZERO:
+            at, points = at - WIDTH, points - WIDTH
+        else:
+            at, points = at - 1, points - 1
             while data[at] & 0xC0 == 0x80:
                 at -= 1
-        spans[i, 0] = at
-        at = spans[i, 1]
-        for _ in range(context):
-            if at == stop:
-                break
-            at += 1
+    return at
+
+
+@inline
+def forth(data: Array, at: int, stop: int, points: int) -> int:
+    """Return the place `points` code points behind `at`, or `stop`."""
+    while points and at < stop:
+        if at + WIDTH <= stop and points >= WIDTH and non_ascii(data, at) == ZERO:
+            at, points = at + WIDTH, points - WIDTH
+        else:
+            at, points = at + 1, points - 1
             while at < stop and data[at] & 0xC0 == 0x80:
                 at += 1
-        spans[i, 1] = at
+    return at
+
+
+@inline
+def copy_bytes(out: Array, to: int, data: Array, at: int, stop: int) -> None:
+    """Copy ``data[at:stop]``, and up to 63 bytes more."""
+    while at < stop:
+        if at + WIDTH <= len(data):
+            copy_block(out, to, data, at)
+            at, to = at + WIDTH, to + WIDTH
+        else:
+            out[to] = data[at]
+            at, to = at + 1, to + 1
 
 
 @jit
 def gather(data: Array, spans: Array, out: Array) -> None:
-    """Copy the bytes of `spans` to `out`, one behind the other."""
+    """Copy the bytes of `spans` to `out`, one behind the other, and up to 63 bytes more."""
     to = 0
     for i in range(len(spans)):
-        for at in range(spans[i, 0], spans[i, 1]):
-            out[to] = data[at]
-            to += 1
+        copy_bytes(out, to, data, spans[i, 0], spans[i, 1])
+        to += spans[i, 1] - spans[i, 0]
+
+
+@jit
+def describe_sample(
+    sample: Sample, used: Array, data: Array, offsets: Array, context: int, documents: Array, texts: Array,
+    filled: Array,
+) -> int:  # fmt: skip
+    """Copy the passage around each row of the sample that came from this batch.
+
+    Parameters
+    ----------
+    context : int
+        Code points on each side of the match.
+    documents : int64 array
+        For each document of the batch 0, or one more than the number of its id; new ones get the next number.
+    texts : uint8 array
+        Receives the passages, with 64 bytes to spare.
+    filled : int64 array of shape (2,)
+        Bytes of `texts` and numbers of ids that are in use.
+
+    Returns
+    -------
+    int
+        0, or how many bytes of `texts` must be free: call again with more room.
+    """
+    for block in range(used[0]):
+        for place in range(sample.filled[block]):
+            line = sample.rows[block, place]
+            if line[SOURCE] >= 0:
+                continue
+            doc = -1 - line[SOURCE]
+            first = back(data, line[FIRST], offsets[doc], context)
+            stop = forth(data, line[STOP], offsets[doc + 1], context)
+            to = filled[0]
+            if to + stop - first + WIDTH > len(texts):
+                return stop - first + WIDTH
+            copy_bytes(texts, to, data, first, stop)
+            if not documents[doc]:
+                filled[1] += 1
+                documents[doc] = filled[1]
+            line[SOURCE], line[FIRST], line[STOP] = documents[doc] - 1, to, to + stop - first
+            filled[0] += stop - first
+    return 0
+
+
+# ---------------------------------------------------------------- JSON records
+
+# All of these want `data` to go on for 64 bytes behind the last record.
+TEXT_ELSEWHERE, BLANK = -1, -2
+
+_EVEN = np.uint64(0x5555555555555555)
+
+
+@jit
+def cut_lines(data: Array, begin: int, end: int, lines: Array) -> int:
+    """Find the lines of ``data[begin:end]``, without their newlines, until `lines` is full; return how many.
+
+    `lines` has shape (most, 2). The last one ends at `end`; there is none behind a newline at the very end.
+    """
+    count, at = 0, begin
+    while begin < end and count < len(lines):
+        found = newlines(data, at)
+        at = at + WIDTH if found == ZERO else at + lowest_bit(found)
+        if found != ZERO or at >= end:
+            at = min(at, end)
+            lines[count, 0], lines[count, 1] = begin, at
+            count += 1
+            begin = at = at + 1
+    return count
+
+
+@inline
+def skip_blanks(data: Array, at: int, end: int) -> int:
+    """Return the next place that holds no JSON white space."""
+    while at < end and (data[at] == 0x20 or data[at] == 0x09 or data[at] == 0x0D or data[at] == 0x0A):
+        at += 1
+    return at
+
+
+@inline
+def utf8_length(data: Array, at: int) -> int:
+    """Return the bytes of the code point outside ASCII at `at`, or 0 where that is not UTF-8."""
+    first, second = data[at], data[at + 1]
+    if first < 0xC2 or second & 0xC0 != 0x80:
+        return 0
+    if first < 0xE0:
+        return 2
+    if data[at + 2] & 0xC0 != 0x80:
+        return 0
+    if first < 0xF0:
+        return 0 if (first == 0xE0 and second < 0xA0) or (first == 0xED and second >= 0xA0) else 3
+    if data[at + 3] & 0xC0 != 0x80 or first > 0xF4:
+        return 0
+    return 0 if (first == 0xF0 and second < 0x90) or (first == 0xF4 and second >= 0x90) else 4
+
+
+@inline
+def is_hex(byte: int) -> bool:
+    """Whether a byte is a hexadecimal digit."""
+    return 0x30 <= byte <= 0x39 or 0x61 <= (byte | 0x20) <= 0x66
+
+
+@jit
+def skip_string(data: Array, begin: int, end: int) -> int:
+    """Return the place behind the JSON string whose quote is at `begin`, or -1 if it isn't valid.
+
+    Which characters are escaped is decided for 64 at once: adding the first backslash of each run to the run carries
+    to its end, at an even or odd place (G. Langdale and D. Lemire, Parsing gigabytes of JSON per second, 2019).
+    """
+    here = checked = begin + 1
+    carry = ZERO
+    while here < end:
+        back = backslashes(data, here) & ~carry
+        follows = (back << ONE) | carry
+        odd = back & ~_EVEN & ~follows
+        run = odd + back
+        carry = np.uint64(run < back)
+        escaped = (_EVEN ^ (run << ONE)) & follows
+        quote = quotes(data, here) & ~escaped
+        before = (quote & (ZERO - quote)) - ONE if quote != ZERO else ALL
+        if (controls(data, here) | (escaped & ~escape_letters(data, here))) & before != ZERO:
+            return -1
+        hexes = escaped & letters_u(data, here) & before
+        while hexes != ZERO:
+            at = here + lowest_bit(hexes)
+            hexes &= hexes - ONE
+            for k in range(1, 5):
+                if not is_hex(data[at + k]):
+                    return -1
+        high = non_ascii(data, here) & before
+        while high != ZERO:
+            at = here + lowest_bit(high)
+            high &= high - ONE
+            if at >= checked:
+                length = utf8_length(data, at)
+                if length == 0:
+                    return -1
+                checked = at + length
+        if quote != ZERO:
+            here += lowest_bit(quote) + 1
+            return here if here <= end else -1
+        here += WIDTH
+    return -1
+
+
+@jit
+def skip_scalar(data: Array, at: int) -> int:
+    """Return the place behind a number, true, false or null, or -1 if it isn't valid."""
+    word = load_word(data, at)
+    if word & np.uint64(0xFFFFFFFF) == np.uint64(0x65757274) or word & np.uint64(0xFFFFFFFF) == np.uint64(0x6C6C756E):
+        return at + 4
+    if word & np.uint64(0xFFFFFFFFFF) == np.uint64(0x65736C6166):
+        return at + 5
+    if data[at] == 0x2D:
+        at += 1
+    begin = at
+    while 0x30 <= data[at] <= 0x39:
+        at += 1
+    if at == begin or (data[begin] == 0x30 and at > begin + 1):
+        return -1
+    if data[at] == 0x2E:
+        begin = at + 1
+        at = begin
+        while 0x30 <= data[at] <= 0x39:
+            at += 1
+        if at == begin:
+            return -1
+    if data[at] | 0x20 == 0x65:
+        at += 1
+        if data[at] == 0x2B or data[at] == 0x2D:
+            at += 1
+        begin = at
+        while 0x30 <= data[at] <= 0x39:
+            at += 1
+        if at == begin:
+            return -1
+    return at
+
+
+@jit
+def skip_key(data: Array, at: int, end: int) -> int:
+    """Return the place behind a key and its colon, or -1 if that isn't valid; `at` is the quote of the key."""
+    if at >= end or data[at] != 0x22:
+        return -1
+    at = skip_string(data, at, end)
+    if at < 0:
+        return -1
+    at = skip_blanks(data, at, end)
+    return at + 1 if at < end and data[at] == 0x3A else -1
+
+
+@jit
+def is_name(data: Array, at: int, name: Array) -> int:
+    """Whether the key whose quote is at `at` is `name`: 1, 0, or -1 where it has an escape and might be."""
+    for k in range(len(name)):
+        byte = data[at + 1 + k]
+        if byte == 0x5C:
+            return -1
+        if byte != name[k]:
+            break
+    else:
+        return data[at + 1 + len(name)] == 0x22
+    k = at + 1
+    while data[k] != 0x22:
+        if data[k] == 0x5C:
+            return -1
+        k += 1
+    return 0
+
+
+@jit
+def find_text(data: Array, at: int, end: int, name: Array, place: Array) -> bool:
+    """Find the text of the record ``data[at:end]``: whether it is a JSON object with one that is a string.
+
+    `place` receives where the string starts and ends, without its quotes. Where a name is given twice, the last one
+    counts. What is no valid JSON, or nested deeply, has none here.
+    """
+    at = skip_blanks(data, at, end)
+    if at >= end or data[at] != 0x7B:
+        return False
+    at += 1
+    depth, objects = 1, ONE  # a bit for each level: whether it is an object
+    fresh, keyed, after = True, False, False  # just opened; behind a key; behind a value
+    wanted, found = False, False
+    while True:
+        at = skip_blanks(data, at, end)
+        if at >= end:
+            return False
+        byte = data[at]
+        if (fresh or after) and byte == (0x7D if objects & ONE else 0x5D):
+            at, depth, objects = at + 1, depth - 1, objects >> ONE
+            fresh, after = False, True
+            if depth == 0:
+                return found and skip_blanks(data, at, end) == end
+        elif after:
+            if byte != 0x2C:
+                return False
+            at, after = at + 1, False
+        elif objects & ONE and not keyed:
+            key, at = at, skip_key(data, at, end)
+            if at < 0:
+                return False
+            fresh, keyed = False, True
+            if depth == 1:
+                same = is_name(data, key, name)
+                if same < 0:
+                    return False
+                wanted = same == 1
+        elif byte == 0x22:
+            begin, at = at + 1, skip_string(data, at, end)
+            if at < 0:
+                return False
+            if wanted:
+                place[0], place[1] = begin, at - 1
+                found, wanted = True, False
+            fresh, keyed, after = False, False, True
+        elif wanted:
+            return False
+        elif byte == 0x7B or byte == 0x5B:
+            if depth == 64:
+                return False
+            at, depth, objects = at + 1, depth + 1, (objects << ONE) | np.uint64(byte == 0x7B)
+            fresh, keyed = True, False
+        else:
+            at = skip_scalar(data, at)
+            if at < 0:
+                return False
+            fresh, keyed, after = False, False, True
+
+
+@jit
+def find_texts(data: Array, records: Array, name: Array, places: Array) -> None:
+    """Find the text of each of `records`, int64 of shape (records, 2): first byte and the one after the last.
+
+    `places`, of the same shape, receives where the JSON strings start and end, without their quotes; or `BLANK` for
+    what is nothing but white space, or `TEXT_ELSEWHERE` where it takes a parser to tell.
+    """
+    for i in range(len(records)):
+        at, end = records[i, 0], records[i, 1]
+        if not find_text(data, at, end, name, places[i]):
+            while at < end and (data[at] == 0x20 or 0x09 <= data[at] <= 0x0D):
+                at += 1
+            places[i, 0] = places[i, 1] = BLANK if at == end else TEXT_ELSEWHERE
 
 
 # ---------------------------------------------------------------- JSON strings
@@ -921,52 +1242,59 @@ def hex4(data: Array, at: int) -> int:
 
 
 @jit
-def unescape(source: Array, bounds: Array, out: Array, offsets: Array) -> None:
+def decode_hex(source: Array, at: int, end: int, out: Array, to: int) -> tuple[int, int]:
+    r"""Decode what stands behind ``\u``, and the other half of a pair; return the places behind in both arrays."""
+    code = hex4(source, at)
+    at += 4
+    if 0xD800 <= code < 0xE000:
+        low = hex4(source, at + 2) if at + 6 <= end and source[at] == 0x5C and source[at + 1] == 0x75 else 0
+        if code < 0xDC00 and 0xDC00 <= low < 0xE000:
+            code = 0x10000 + ((code - 0xD800) << 10) + (low - 0xDC00)
+            at += 6
+        else:
+            code = 0xFFFD
+    return at, put_code_point(out, to, code)
+
+
+@jit
+def unescape(source: Array, places: Array, out: Array, offsets: Array) -> None:
     """Decode JSON strings.
 
     Parameters
     ----------
     source : uint8 array
-        Valid JSON strings, with their quotes, one behind the other.
-    bounds : int64 array
-        String ``d`` is ``source[bounds[d]:bounds[d + 1]]``.
-    out : uint8 array, 64 bytes longer than `source`
-        Receives UTF-8. Lone surrogates become U+FFFD.
-    offsets : int64 array, as long as `bounds`
-        Receives where the decoded strings start and end.
+        Goes on for 64 bytes behind the last string.
+    places : int64 array of shape (strings, 2)
+        Where valid JSON strings start and end, without their quotes.
+    out : uint8 array
+        Receives UTF-8, from ``offsets[0]`` on; 64 bytes longer than what the strings take. Lone surrogates become
+        U+FFFD.
+    offsets : int64 array, one more than there are strings
+        Receives, from its second place on, where the decoded strings end.
     """
-    to = 0
-    for d in range(len(bounds) - 1):
-        offsets[d] = to
-        at, end = bounds[d] + 1, bounds[d + 1] - 1
+    to = offsets[0]
+    for d in range(len(places)):
+        at, end = places[d, 0], places[d, 1]
         while at < end:
-            if at + WIDTH <= len(source):
-                copy_block(out, to, source, at)
-                found = backslashes(source, at)
-                step = min(WIDTH if found == ZERO else lowest_bit(found), end - at)
-                at += step
-                to += step
-                if found == ZERO or at == end:
-                    continue
-            elif source[at] != 0x5C:
-                out[to] = source[at]
-                at += 1
-                to += 1
-                continue
-            letter = source[at + 1]
-            at += 2
-            if letter != 0x75:  # u
-                out[to] = _ESCAPES[letter]
-                to += 1
-                continue
-            code = hex4(source, at)
-            at += 4
-            if 0xD800 <= code < 0xE000:
-                low = hex4(source, at + 2) if at + 6 <= end and source[at] == 0x5C and source[at + 1] == 0x75 else 0
-                if code < 0xDC00 and 0xDC00 <= low < 0xE000:
-                    code = 0x10000 + ((code - 0xD800) << 10) + (low - 0xDC00)
-                    at += 6
+            begin, stop = at, min(at + WIDTH, end)
+            found = backslashes(source, begin)
+            copy_block(out, to, source, at)
+            while found != ZERO:
+                bit = lowest_bit(found)
+                if begin + bit >= stop:
+                    break
+                to += begin + bit - at
+                at = begin + bit + 2
+                letter = source[at - 1]
+                if letter == 0x75:  # u
+                    at, to = decode_hex(source, at, end, out, to)
+                    found = found & (ALL << np.uint64(at - begin)) if at - begin < WIDTH else ZERO
                 else:
-                    code = 0xFFFD
-            to = put_code_point(out, to, code)
-    offsets[len(bounds) - 1] = to
+                    out[to] = _ESCAPES[letter]
+                    to += 1
+                    found &= ~(np.uint64(3) << np.uint64(bit))
+                copy_block(out, to, source, at)
+            if at < stop:
+                to += stop - at
+                at = stop
+        offsets[d + 1] = to

@@ -14,10 +14,12 @@ from wmbxl.index import ProbeIndex
 from wmbxl.kernels import END, FIRST, GRAM, ROW, SOURCE, START, STOP
 from wmbxl.tally import EVIDENCE
 from wmbxl.types import Shard
+from wmbxl.vector import WIDTH
 
 Array = np.ndarray[Any, Any]
 
 CONTEXT = 80  # code points of a snippet before and after the match
+TEXTS_HELD = 1 << 16  # bytes of snippets that there is room for at first
 BLOCKS = 64  # entries with evidence that there is room for at first
 
 _PRIMES = tuple(  # of xxh64
@@ -64,9 +66,8 @@ class EvidenceSample:
         self.sample = kernels.new_sample(index.size, index.entries, cap, BLOCKS)
         self.used = np.zeros(1, dtype=np.int64)
         self.ids: list[str | None] = []
-        self.texts = _read_only(
-            np.empty(0, dtype=np.uint8)
-        )  # snippets, one behind the other; those that lost their rows too
+        self.texts = np.empty(TEXTS_HELD, dtype=np.uint8)  # snippets; those that lost their rows too
+        self.filled = np.zeros(2, dtype=np.int64)  # bytes of texts, ids
 
     def add(self, batch: Batch, folded: Folded, found: Array, hashes: Array) -> None:
         """Take the matches of a batch that belong to the sample.
@@ -101,44 +102,41 @@ class EvidenceSample:
 
     def describe(self, batch: Batch) -> None:
         """Fetch id and snippet of the rows that came from this batch, while it is at hand."""
-        rows = self.sample.rows
-        new = np.nonzero(rows[: self.used[0], :, SOURCE] < 0)
-        if not len(new[0]):
+        if not self.used[0]:
             return
-        fresh = rows[new]
-        documents, which = np.unique(-1 - fresh[:, SOURCE], return_inverse=True)
-        spans = fresh.take([FIRST, STOP], axis=1)
-        kernels.widen(batch.data, batch.offsets, -1 - fresh[:, SOURCE], spans, CONTEXT)
-        fresh[:, SOURCE] = len(self.ids) + which
+        numbers = np.zeros(len(batch), dtype=np.int64)
+        while needed := kernels.describe_sample(
+            self.sample, self.used, batch.data, batch.offsets, CONTEXT, numbers, self.texts, self.filled
+        ):
+            self._make_room(needed)
+        documents = np.flatnonzero(numbers)
+        documents = documents[np.argsort(numbers[documents])]
         self.ids += [batch.ids[doc] for doc in documents.tolist()]
-        bounds, texts = _gather(batch.data, spans)
-        fresh[:, FIRST], fresh[:, STOP] = len(self.texts) + bounds[:-1], len(self.texts) + bounds[1:]
-        self.texts = _read_only(np.concatenate([self.texts, texts]))
-        rows[new] = fresh
-        self._compact()
 
-    def _compact(self) -> None:
-        """Drop the snippets of rows that others replaced, when they are more than half."""
+    def _make_room(self, needed: int) -> None:
+        """Drop the snippets of rows that others replaced, and take more memory, unless that frees more than half."""
         rows = self.sample.rows
-        live = np.nonzero(rows[: self.used[0], :, STOP])
-        spans = rows[live].take([FIRST, STOP], axis=1)
-        if len(self.texts) > 1 << 20 and len(self.texts) > 2 * np.diff(spans).sum():
-            bounds, texts = _gather(self.texts, spans)
-            self.texts = _read_only(texts)
-            rows[(*live, FIRST)], rows[(*live, STOP)] = bounds[:-1], bounds[1:]
+        live = np.nonzero((rows[:, :, SOURCE] >= 0) & (rows[:, :, STOP] > 0))
+        bounds, texts = _gather(self.texts, rows[live].take([FIRST, STOP], axis=1))
+        rows[(*live, FIRST)], rows[(*live, STOP)] = bounds[:-1], bounds[1:]
+        self.filled[0] = len(texts)
+        if 2 * (len(texts) + needed) > len(self.texts):
+            self.texts = np.empty(2 * (len(texts) + needed), dtype=np.uint8)
+        self.texts[: len(texts)] = texts
 
     def table(self, shard: Shard) -> pa.Table:
         """Return the sample, schema `wmbxl.tally.EVIDENCE`, sorted."""
-        used = self.used[0]
-        block, place = np.nonzero(self.sample.rows[:used, :, STOP])
-        rows, priority = self.sample.rows[block, place], self.sample.priority[block, place]
-        entry = self.sample.entries[block]
-        order = np.lexsort((rows[:, START], rows[:, ROW], priority, entry))
-        rows = rows[order]
+        sample, used = self.sample, int(self.used[0])
+        blocks = np.argsort(sample.entries[:used])
+        rows, priority = sample.rows[blocks], sample.priority[blocks]
+        order = np.lexsort((rows[:, :, START], rows[:, :, ROW], priority, rows[:, :, STOP] == 0), axis=1)
+        rows = np.take_along_axis(rows, order[:, :, None], axis=1)
+        taken = rows[:, :, STOP] > 0
+        rows, priority = rows[taken], np.take_along_axis(priority, order, axis=1)[taken]
         bounds, texts = _gather(self.texts, rows.take([FIRST, STOP], axis=1))
         columns = {
-            "entry": entry[order],
-            "priority": priority[order],
+            "entry": np.repeat(sample.entries[blocks], sample.filled[blocks]),
+            "priority": priority,
             "shard": pa.repeat(pa.scalar(shard.url), len(rows)),
             "piece": np.full(len(rows), shard.start, dtype=np.int64),
             "row": rows[:, ROW],
@@ -154,11 +152,6 @@ class EvidenceSample:
 def _gather(data: Array, spans: Array) -> tuple[Array, Array]:
     """Return the bytes of `spans`, shape (spans, 2), one behind the other, after where each starts and ends."""
     bounds = np.concatenate([[0], np.cumsum(spans[:, 1] - spans[:, 0])])
-    out = np.empty(bounds[-1], dtype=np.uint8)
+    out = np.empty(bounds[-1] + WIDTH, dtype=np.uint8)
     kernels.gather(data, spans, out)
-    return bounds, out
-
-
-def _read_only(array: Array) -> Array:
-    array.flags.writeable = False  # one type for the kernels, which compile for each
-    return array
+    return bounds, out[: bounds[-1]]

@@ -26,7 +26,8 @@ if sys.version_info >= (3, 14):
 else:
     from backports import zstd
 
-BLOCK = 1 << 20  # bytes read from a file, and produced by a decompressor, at a time
+BLOCK = 1 << 20  # bytes read from a file at a time
+DECODED = 1 << 18  # bytes produced by a decompressor at a time: they stay in the cache until they are scanned
 
 _PERMANENT = (
     FileNotFoundError, PermissionError, IsADirectoryError, NotADirectoryError, NotImplementedError, ValueError,
@@ -258,7 +259,7 @@ _COMPRESSIONS: dict[Codec, _Compression] = {
 
 
 def decompress(source: Source, codec: Codec, max_zstd_window: int = 27) -> Iterator[bytes]:
-    """Yield the decompressed bytes of a file, all members and frames, in chunks of at most `BLOCK` bytes.
+    """Yield the decompressed bytes of a file, all members and frames, in chunks of at most `DECODED` bytes.
 
     Raises
     ------
@@ -304,7 +305,7 @@ def _member(source: Source, codec: Codec, data: bytes, window: int) -> Generator
         if data:
             chunk = source.position - len(data)
         try:
-            out = decompressor.decompress(data, BLOCK)
+            out = decompressor.decompress(data, DECODED)
         except compression.errors as error:
             fault = _corrupt(source, codec, error, window, chunk)
             yield from _salvage(source, compression, window, begin, chunk, yielded)
@@ -334,7 +335,7 @@ def _salvage(
                 careful = at >= faulty
                 data = again.read(step if careful else min(BLOCK, faulty - again.position))
                 while data or not decompressor.needs_input:
-                    out = decompressor.decompress(data, -1 if careful else BLOCK)
+                    out = decompressor.decompress(data, -1 if careful else DECODED)
                     data = b""
                     if out and seen + len(out) > skip:
                         yield out[max(0, skip - seen) :]
