@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests import naive, strategies
-from wmbxl import folding, kernels, sample
+from wmbxl import folding, hashing, kernels, sample
 from wmbxl.batches import Batch
 from wmbxl.benchmark import Benchmark
 from wmbxl.folding import SMALL_LETTERS, Folded
@@ -360,9 +360,7 @@ def in_filter(table: Array, value: Any, shift: Any) -> bool:
 def test_what_is_entered_is_found(entered: set[int], others: set[int]) -> None:
     hashes = np.array(sorted(entered), dtype=np.uint64)
     shift = np.uint64(57)
-    slots, bloom = np.zeros(128, dtype=np.uint32), np.zeros(128, dtype=np.uint64)
-    kernels.fill_slots(slots, hashes, shift)
-    kernels.add_to_filter(bloom, hashes, shift)
+    slots, bloom = hashing.make_slots(hashes, 57), hashing.make_filter(hashes, 57)
     for value in [*entered, *others]:
         at = look_up(slots, hashes, np.uint64(value), shift)
         assert at == (sorted(entered).index(value) if value in entered else -1)

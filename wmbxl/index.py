@@ -14,7 +14,7 @@ from unicodedata import unidata_version
 import numpy as np
 import pyarrow as pa
 
-from wmbxl import kernels
+from wmbxl import hashing, kernels
 from wmbxl.benchmark import Benchmark
 from wmbxl.errors import UsageError
 from wmbxl.text import Normaliser, Profile, xxh64
@@ -212,16 +212,15 @@ class _Surfaces:
     """All surfaces, normalised, one after the other: bytes, and token places."""
 
     text: Array
-    edges: Array  # where tokens start and end, in turn
+    starts: Array
+    ends: Array
+    kinds: Array  # equal for tokens that are equal
     bounds: Array  # surface -> first token
 
     @property
-    def starts(self) -> Array:
-        return self.edges[0::2]
-
-    @property
-    def ends(self) -> Array:
-        return self.edges[1::2]
+    def first_of_kind(self) -> Array:
+        """The first token of each kind."""
+        return np.unique(self.kinds, return_index=True)[1]
 
     def windows(self, n: int) -> Array:
         """Return the first token of every window of `n` tokens that lies in one surface."""
@@ -237,11 +236,13 @@ class _Surfaces:
         ]
         lengths = np.array([len(token) for surface in tokens for token in surface], dtype=np.int64)
         starts = np.cumsum(lengths + 1) - lengths - 1
-        # The kernels load words of eight bytes, up to seven of them behind a token.
+        # Words of eight bytes are loaded, up to seven of them behind a token.
         joined = b" ".join(token for surface in tokens for token in surface) + b" " * 8
         bounds = np.cumsum([0] + [len(surface) for surface in tokens])
-        edges = np.stack([starts, starts + lengths], axis=1).ravel()
-        return cls(np.frombuffer(joined, dtype=np.uint8), edges, bounds.astype(np.int64))
+        numbers: dict[bytes, int] = {}
+        kinds = [numbers.setdefault(token, len(numbers)) for surface in tokens for token in surface]
+        text = np.frombuffer(joined, dtype=np.uint8)
+        return cls(text, starts, starts + lengths, np.array(kinds, dtype=np.int64), bounds.astype(np.int64))
 
 
 def _sampling(shortest: int) -> tuple[int, int]:
@@ -257,10 +258,9 @@ def _shift_for(bits: int) -> int:
 
 def _hash_tables(surfaces: _Surfaces, ns: Sequence[int], seed: int, profile: Profile) -> dict[str, Array] | None:
     """Return the tables, or None if two n-grams of the benchmark have the same hash under this seed."""
-    release = profile == "release"
-    token_hash = np.empty(len(surfaces.starts), dtype=np.uint64)
-    kernels.hash_tokens(surfaces.text, surfaces.edges, release, np.uint64(seed), token_hash)
-    parts = [_grams(surfaces, token_hash, n) for n in ns]
+    distinct = surfaces.first_of_kind
+    token_hash = hashing.hash_tokens(surfaces.text, surfaces.starts[distinct], surfaces.ends[distinct], seed)
+    parts = [_grams(surfaces, token_hash[surfaces.kinds], n) for n in ns]
     if any(part is None for part in parts):
         return None
     grams = [part for part in parts if part is not None]
@@ -268,16 +268,9 @@ def _hash_tables(surfaces: _Surfaces, ns: Sequence[int], seed: int, profile: Pro
     if len(np.unique(hashes)) < len(hashes):
         return None
     q, stride = _sampling(ns[0])
-    first = surfaces.windows(q)
-    qgrams = np.empty(len(first), dtype=np.uint64)
-    kernels.hash_qgrams(surfaces.text, surfaces.edges, first, q, qgrams)
-    qgrams = np.unique(qgrams)
+    qgrams = np.unique(hashing.hash_qgrams(surfaces.text, surfaces.starts, surfaces.ends, surfaces.windows(q), q))
     filter_shift = _shift_for((max(len(qgrams), 4) * _BITS_PER_QGRAM - 1).bit_length() - 6)
-    bloom = np.zeros(1 << (64 - filter_shift), dtype=np.uint64)
-    kernels.add_to_filter(bloom, qgrams, np.uint64(filter_shift))
     slot_shift = _shift_for((2 * max(len(hashes), 1) - 1).bit_length())
-    slots = np.zeros(1 << (64 - slot_shift), dtype=np.uint32)
-    kernels.fill_slots(slots, hashes, np.uint64(slot_shift))
     owner_counts = np.concatenate([part.owner_counts for part in grams])
     return {
         "text": surfaces.text,
@@ -289,11 +282,11 @@ def _hash_tables(surfaces: _Surfaces, ns: Sequence[int], seed: int, profile: Pro
         "gram_hash": hashes,
         "owner_bounds": np.concatenate([[0], np.cumsum(owner_counts)]).astype(np.uint32),
         "owners": np.concatenate([part.owners for part in grams]).astype(np.int32),
-        "slots": slots,
-        "filter": bloom,
+        "slots": hashing.make_slots(hashes, slot_shift),
+        "filter": hashing.make_filter(qgrams, filter_shift),
         "ns": np.array(ns, dtype=np.int64),
-        "powers": np.array([kernels.power_of_base(n) for n in ns], dtype=np.uint64),
-        "parameters": np.array([seed, q, stride, release, slot_shift, filter_shift], dtype=np.uint64),
+        "powers": np.array([hashing.power_of_base(n) for n in ns], dtype=np.uint64),
+        "parameters": np.array([seed, q, stride, profile == "release", slot_shift, filter_shift], dtype=np.uint64),
     }
 
 
@@ -310,16 +303,14 @@ class _Grams:
 
 def _grams(surfaces: _Surfaces, token_hash: Array, n: int) -> _Grams | None:
     first = surfaces.windows(n)
-    windows = np.empty(len(first), dtype=np.uint64)
-    kernels.hash_windows(token_hash, first, n, windows)
+    windows = hashing.hash_windows(token_hash, first, n)
     unique, representative, inverse = np.unique(windows, return_index=True, return_inverse=True)
     order = np.argsort(representative, kind="stable")
     rank = np.empty_like(order)
     rank[order] = np.arange(len(order))
     gram = rank[inverse]
-    start, end = surfaces.starts[first], surfaces.ends[first + n - 1] if len(first) else first
     example = representative[order][gram]
-    if not kernels.same_bytes(surfaces.text, start, end, start[example], end[example]):
+    if any((surfaces.kinds[first + i] != surfaces.kinds[first[example] + i]).any() for i in range(n)):
         return None
     surface = np.searchsorted(surfaces.bounds, first, side="right") - 1
     # One pair for each (n-gram, surface), in that order: a surface owns a repeated n-gram once.
@@ -327,4 +318,5 @@ def _grams(surfaces: _Surfaces, token_hash: Array, n: int) -> _Grams | None:
     owned, owner = np.divmod(pairs, len(surfaces.bounds))
     counts = np.bincount(owned, minlength=len(unique))
     first_seen = representative[order]
-    return _Grams(unique[order], start[first_seen], end[first_seen], counts, owner)
+    start, end = surfaces.starts[first[first_seen]], surfaces.ends[first[first_seen] + n - 1]
+    return _Grams(unique[order], start, end, counts, owner)

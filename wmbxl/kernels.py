@@ -16,6 +16,8 @@ from typing import Any, NamedTuple, TypeVar
 import numba
 import numpy as np
 
+from wmbxl import hashing
+from wmbxl.hashing import CASE, ONE, RADIX
 from wmbxl.vector import WIDTH, byte_mask, copy_block, count_bits, load_word, lowest_bit
 
 Array = np.ndarray[Any, Any]
@@ -42,7 +44,7 @@ def merge(function: F) -> F:
     return numba.njit(inline="always", **_OPTIONS)(function)
 
 
-ZERO, ONE, ALL = np.uint64(0), np.uint64(1), np.uint64(0xFFFFFFFFFFFFFFFF)
+ZERO, ALL = np.uint64(0), np.uint64(0xFFFFFFFFFFFFFFFF)
 _LAST = np.uint64(63)
 
 white_space_and_braces = byte_mask((0x09, 0x0D), (0x1C, 0x20), (0x24, 0x24), (0x7B, 0x7B), (0x7D, 0x7D))
@@ -210,21 +212,9 @@ def fill(data: Array, end: int, release: bool, state: Array, scratch: Scratch) -
 
 # ---------------------------------------------------------------- hashes
 
-_MIX = np.uint64(0x9FB21C651E98DF25)
-_BASE = np.uint64(0xD6E8FEB86659FD93)
-_HALF = np.uint64(32)
-_X7F, _X80 = np.uint64(0x7F7F7F7F7F7F7F7F), np.uint64(0x8080808080808080)
-_TO_A, _PAST_Z = np.uint64(0x3F3F3F3F3F3F3F3F), np.uint64(0x2525252525252525)
-_TWO, _SIX = np.uint64(2), np.uint64(6)
-_CASE = np.uint64(0x2020202020202020)
-
-
-@inline
-def lower_word(word: np.uint64) -> np.uint64:
-    """Lower-case the ASCII capitals among eight bytes."""
-    low = word & _X7F
-    capital = ((low + _TO_A) ^ (low + _PAST_Z)) & ~word & _X80
-    return word | (capital >> _TWO)
+lower_word, absorb, spread, filter_bits = map(
+    inline, (hashing.lower_word, hashing.absorb, hashing.spread, hashing.filter_bits)
+)
 
 
 @inline
@@ -237,61 +227,28 @@ def word_at(data: Array, at: int, end: int) -> np.uint64:
 
 @jit
 def hash_token(data: Array, start: int, end: int, release: bool, seed: np.uint64) -> np.uint64:
-    """Hash one token, lower-cased for the release profile."""
+    """Hash one token, lower-cased for the release profile, as `wmbxl.hashing.hash_tokens` does."""
     value = seed ^ np.uint64(end - start)
     for at in range(start, end, 8):
         word = word_at(data, at, end)
-        value = (value ^ (lower_word(word) if release else word)) * _MIX
-        value ^= value >> _HALF
+        value = absorb(value, lower_word(word) if release else word)
     return value
 
 
 @inline
 def hash_qgram(data: Array, edges: Array, i: int, q: int) -> np.uint64:
-    """Hash the first eight bytes of each of the `q` tokens from `i`; cheap, and only for the filter.
-
-    Setting bit 5 takes capitals for small letters, and more besides; the windows around a hit tell them apart.
-    """
+    """Hash the first eight bytes of each of the `q` tokens from `i`, as `wmbxl.hashing.hash_qgrams` does."""
     value = ZERO
     for t in range(i, i + q):
         start = edges[2 * t]
-        word = word_at(data, start, edges[2 * t + 1]) | _CASE
-        value = (value ^ word) * _MIX
-        value ^= value >> _HALF
-    return value * _BASE
-
-
-@inline
-def finish_hash(value: np.uint64, n: int) -> np.uint64:
-    """Spread a polynomial hash over all bits and keep lengths apart."""
-    value = (value ^ (np.uint64(n) * _BASE)) * _MIX
-    value ^= value >> _HALF
-    return value * _BASE
+        value = absorb(value, word_at(data, start, edges[2 * t + 1]) | CASE)
+    return value * RADIX
 
 
 @inline
 def in_filter(table: Array, value: np.uint64, shift: np.uint64) -> bool:
-    """Whether the filter may hold `value`; two bits in one word, so one cache line is touched."""
-    word = table[value >> shift]
-    return (word >> (value & _LAST)) & (word >> ((value >> _SIX) & _LAST)) & ONE != ZERO
-
-
-@jit
-def add_to_filter(table: Array, values: Array, shift: np.uint64) -> None:
-    """Add `values` to the filter."""
-    for value in values:
-        table[value >> shift] |= (ONE << (value & _LAST)) | (ONE << ((value >> _SIX) & _LAST))
-
-
-@jit
-def fill_slots(slots: Array, hashes: Array, shift: np.uint64) -> None:
-    """Enter each hash's position plus one into an open-addressing table."""
-    last = len(slots) - 1
-    for i in range(len(hashes)):
-        at = np.int64(hashes[i] >> shift)
-        while slots[at]:
-            at = (at + 1) & last
-        slots[at] = i + 1
+    """Whether the filter may hold `value`."""
+    return ~table[value >> shift] & filter_bits(value) == ZERO
 
 
 @jit
@@ -305,47 +262,6 @@ def look_up(slots: Array, hashes: Array, value: np.uint64, shift: np.uint64) -> 
             return i
         at = (at + 1) & last
     return -1
-
-
-@jit
-def hash_tokens(data: Array, edges: Array, release: bool, seed: np.uint64, out: Array) -> None:
-    """Hash every token."""
-    for i in range(len(out)):
-        out[i] = hash_token(data, edges[2 * i], edges[2 * i + 1], release, seed)
-
-
-@jit
-def hash_qgrams(text: Array, edges: Array, first: Array, q: int, out: Array) -> None:
-    """Hash the q-grams that begin at the tokens `first`, for the filter."""
-    for i in range(len(first)):
-        out[i] = hash_qgram(text, edges, first[i], q)
-
-
-@jit
-def hash_windows(tokens: Array, first: Array, n: int, out: Array) -> None:
-    """Hash the windows of `n` tokens that begin at the tokens `first`, given the hashes of the tokens."""
-    for i in range(len(first)):
-        value = ZERO
-        for t in range(first[i], first[i] + n):
-            value = value * _BASE + tokens[t]
-        out[i] = finish_hash(value, n)
-
-
-@jit
-def same_bytes(text: Array, start: Array, end: Array, other: Array, other_end: Array) -> bool:
-    """Whether ``text[start[i]:end[i]]`` equals ``text[other[i]:other_end[i]]`` for every i."""
-    for i in range(len(start)):
-        if end[i] - start[i] != other_end[i] - other[i]:
-            return False
-        for k in range(end[i] - start[i]):
-            if text[start[i] + k] != text[other[i] + k]:
-                return False
-    return True
-
-
-def power_of_base(n: int) -> int:
-    """Return the factor by which a token leaves the polynomial hash of `n` tokens."""
-    return pow(int(_BASE), n, 1 << 64)
 
 
 # ---------------------------------------------------------------- matches
@@ -402,7 +318,7 @@ def look_closer(
     prefix[0] = ZERO
     for t in range(left, last):
         token = hash_token(data, edges[2 * t], edges[2 * t + 1], release, seed)
-        prefix[t - left + 1] = prefix[t - left] * _BASE + token
+        prefix[t - left + 1] = prefix[t - left] * RADIX + token
     for j in range(left, final + 1):
         same, at, seen = (
             -1,
@@ -413,7 +329,7 @@ def look_closer(
             n = tables.ns[k]
             if j + n > last:
                 break
-            value = finish_hash(prefix[j + n - left] - prefix[j - left] * tables.powers[k], n)
+            value = spread(prefix[j + n - left] - prefix[j - left] * tables.powers[k], n)
             gram = scratch.guess[k]  # the n-gram behind the last one that was found
             if gram >= len(tables.gram_hash) or tables.gram_hash[gram] != value:
                 gram = look_up(tables.slots, tables.gram_hash, value, tables.parameters[SLOT_SHIFT])
