@@ -677,19 +677,20 @@ def count_matches(
 
 # ---------------------------------------------------------------- evidence
 
-# Columns of the rows of a sample: number of the record, code points of the match, its n-gram, and its document and
-# bytes. At first these are -1 - document of the batch and bytes of the batch; once described, the numbers of its id
-# and the bytes of its snippet.
-ROW, START, END, GRAM, SOURCE, FIRST, STOP = range(7)
-_COLUMNS = 7
+# Columns of the rows of a sample: their order (priority, number of the record, first code point), the code point behind
+# the match, its n-gram, and its document and bytes. At first these are -1 - document of the batch and bytes of the
+# batch; once described, the numbers of its id and the bytes of its snippet.
+PRIORITY, ROW, START, END, GRAM, SOURCE, FIRST, STOP = range(8)
+_KEYS, COLUMNS = 3, 8
+HIGHEST = np.int64(2**63 - 1)
 
 
 class Sample(NamedTuple):
     """The matches kept as evidence: a block of rows for every entry that has any.
 
     `blocks` has one more than the number of an entry's block, or 0; `worst` the row of a full block that goes first.
-    `gram_limit` is the highest priority that may still be taken for an n-gram, inverted, so that zeros that were
-    never touched mean that there is no limit yet.
+    `gram_limit` is `HIGHEST` minus the highest priority that may still be taken for an n-gram, so that zeros that
+    were never touched mean that there is no limit yet.
     """
 
     gram_limit: Array
@@ -697,20 +698,18 @@ class Sample(NamedTuple):
     entries: Array
     filled: Array
     worst: Array
-    priority: Array
     rows: Array
 
 
 def new_sample(grams: int, entries: int, cap: int, blocks: int) -> Sample:
     """Return a sample of no rows."""
     return Sample(
-        gram_limit=np.zeros(grams, dtype=np.uint64),
+        gram_limit=np.zeros(grams, dtype=np.int64),
         blocks=np.zeros(entries, dtype=np.int32),
         entries=np.zeros(blocks, dtype=np.int64),
         filled=np.zeros(blocks, dtype=np.int64),
         worst=np.zeros(blocks, dtype=np.int64),
-        priority=np.zeros((blocks, cap), dtype=np.uint64),
-        rows=np.zeros((blocks, cap, _COLUMNS), dtype=np.int64),
+        rows=np.zeros((blocks, cap, COLUMNS), dtype=np.int64),
     )
 
 
@@ -727,43 +726,25 @@ def enlarge_sample(sample: Sample, blocks: int) -> Sample:
 
 
 @jit
-def comes_before(sample: Sample, block: int, place: int, priority: np.uint64, row: int, start: int) -> bool:
-    """Whether a match comes before one of the sample."""
-    other = sample.priority[block, place]
-    if priority != other:
-        return priority < other
-    if row != sample.rows[block, place, ROW]:
-        return row < sample.rows[block, place, ROW]
-    return start < sample.rows[block, place, START]
-
-
-@jit
-def find_worst(sample: Sample, block: int) -> int:
-    """Return the row of a full block that comes last."""
-    rows, worst = sample.rows, 0
-    for k in range(1, sample.priority.shape[1]):
-        if not comes_before(
-            sample, block, worst, sample.priority[block, k], rows[block, k, ROW], rows[block, k, START]
-        ):
-            worst = k
-    return worst
+def comes_before(one: Array, other: Array) -> bool:
+    """Whether a row of a sample comes before another."""
+    for k in range(_KEYS):
+        if one[k] != other[k]:
+            return one[k] < other[k]
+    return False
 
 
 @jit
 def take_sample(
-    begin: int, found: Array, points: Array, spans: Array, batch_rows: Array, priority: Array, owner_bounds: Array,
-    owners: Array, gram_lengths: Array, lengths: int, sample: Sample, used: Array,
+    begin: int, matches: Array, owner_bounds: Array, owners: Array, gram_lengths: Array, lengths: int, sample: Sample,
+    used: Array,
 ) -> int:  # fmt: skip
     """Put the matches from number `begin` on into the sample, as far as they belong to it.
 
     Parameters
     ----------
-    found : int64 array of shape (matches, 4), as `find_matches` leaves it
-    points, spans : int64 arrays of shape (matches, 2)
-        Code points in the document, and bytes in the batch, where each match starts and ends.
-    batch_rows : int64 array
-        Number of the record of each document.
-    priority : uint64 array
+    matches : int64 array of shape (matches, 8)
+        Rows as the sample has them, not described.
     used : int64 array of shape (1,)
         How many blocks of the sample are in use.
 
@@ -772,16 +753,17 @@ def take_sample(
     int
         The first match that was not looked at because the sample has no room, or the number of matches.
     """
-    cap = sample.priority.shape[1]
-    for i in range(begin, len(found)):
-        gram = found[i, 1]
-        if priority[i] > ~sample.gram_limit[gram]:
+    rows = sample.rows
+    cap = rows.shape[1]
+    for i in range(begin, len(matches)):
+        new = matches[i]
+        gram = new[GRAM]
+        if new[PRIORITY] > HIGHEST - sample.gram_limit[gram]:
             continue
         low, high = np.int64(owner_bounds[gram]), np.int64(owner_bounds[gram + 1])
-        if used[0] + high - low > len(sample.filled):
+        if used[0] + high - low > len(rows):
             return i
-        row = batch_rows[found[i, 0]]
-        limit = ZERO
+        limit = np.int64(0)
         for at in range(low, high):
             entry = np.int64(owners[at]) * lengths + gram_lengths[gram]
             if not sample.blocks[entry]:
@@ -794,20 +776,19 @@ def take_sample(
                 sample.filled[block] = place + 1
             else:
                 place = sample.worst[block]
-                if not comes_before(sample, block, place, priority[i], row, points[i, 0]):
-                    limit = max(limit, sample.priority[block, place])
+                if not comes_before(new, rows[block, place]):
+                    limit = max(limit, rows[block, place, PRIORITY])
                     continue
-            sample.priority[block, place] = priority[i]
-            line = sample.rows[block, place]
-            line[ROW], line[START], line[END], line[GRAM] = row, points[i, 0], points[i, 1], gram
-            line[SOURCE], line[FIRST], line[STOP] = -1 - found[i, 0], spans[i, 0], spans[i, 1]
-            if sample.filled[block] < cap:
-                limit = ALL
-            else:
-                sample.worst[block] = find_worst(sample, block)
-                limit = max(limit, sample.priority[block, sample.worst[block]])
-        sample.gram_limit[gram] = ~limit
-    return len(found)
+            for k in range(COLUMNS):
+                rows[block, place, k] = new[k]
+            worst = 0
+            for k in range(1, sample.filled[block]):
+                if comes_before(rows[block, worst], rows[block, k]):
+                    worst = k
+            sample.worst[block] = worst
+            limit = max(limit, rows[block, worst, PRIORITY] if sample.filled[block] == cap else HIGHEST)
+        sample.gram_limit[gram] = HIGHEST - limit
+    return len(matches)
 
 
 @inline
@@ -859,13 +840,13 @@ def gather(data: Array, spans: Array, out: Array) -> None:
 
 @jit
 def describe_sample(
-    sample: Sample, used: Array, data: Array, offsets: Array, context: int, documents: Array, texts: Array,
-    filled: Array,
+    rows: Array, data: Array, offsets: Array, context: int, documents: Array, texts: Array, filled: Array
 ) -> int:  # fmt: skip
     """Copy the passage around each row of the sample that came from this batch.
 
     Parameters
     ----------
+    rows : int64 array of shape (rows, 8)
     context : int
         Code points on each side of the match.
     documents : int64 array
@@ -880,23 +861,21 @@ def describe_sample(
     int
         0, or how many bytes of `texts` must be free: call again with more room.
     """
-    for block in range(used[0]):
-        for place in range(sample.filled[block]):
-            line = sample.rows[block, place]
-            if line[SOURCE] >= 0:
-                continue
-            doc = -1 - line[SOURCE]
-            first = back(data, line[FIRST], offsets[doc], context)
-            stop = forth(data, line[STOP], offsets[doc + 1], context)
-            to = filled[0]
-            if to + stop - first + WIDTH > len(texts):
-                return stop - first + WIDTH
-            copy_bytes(texts, to, data, first, stop)
-            if not documents[doc]:
-                filled[1] += 1
-                documents[doc] = filled[1]
-            line[SOURCE], line[FIRST], line[STOP] = documents[doc] - 1, to, to + stop - first
-            filled[0] += stop - first
+    for i in range(len(rows)):
+        if rows[i, SOURCE] >= 0:
+            continue
+        doc = -1 - rows[i, SOURCE]
+        first = back(data, rows[i, FIRST], offsets[doc], context)
+        stop = forth(data, rows[i, STOP], offsets[doc + 1], context)
+        to = filled[0]
+        if to + stop - first + WIDTH > len(texts):
+            return stop - first + WIDTH
+        copy_bytes(texts, to, data, first, stop)
+        if not documents[doc]:
+            filled[1] += 1
+            documents[doc] = filled[1]
+        rows[i, SOURCE], rows[i, FIRST], rows[i, STOP] = documents[doc] - 1, to, to + stop - first
+        filled[0] += stop - first
     return 0
 
 

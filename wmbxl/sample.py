@@ -11,7 +11,7 @@ from wmbxl import kernels
 from wmbxl.batches import Batch
 from wmbxl.folding import Folded, places
 from wmbxl.index import ProbeIndex
-from wmbxl.kernels import END, FIRST, GRAM, ROW, SOURCE, START, STOP
+from wmbxl.kernels import END, FIRST, GRAM, PRIORITY, ROW, SOURCE, START, STOP
 from wmbxl.tally import EVIDENCE
 from wmbxl.types import Shard
 from wmbxl.vector import WIDTH
@@ -22,6 +22,7 @@ CONTEXT = 80  # code points of a snippet before and after the match
 TEXTS_HELD = 1 << 16  # bytes of snippets that there is room for at first
 BLOCKS = 64  # entries with evidence that there is room for at first
 
+_SIGN = np.uint64(1 << 63)  # turns the order of uint64 into that of int64
 _PRIMES = tuple(  # of xxh64
     np.uint64(prime)
     for prime in (
@@ -87,12 +88,13 @@ class EvidenceSample:
         for doc in np.unique(found[folded.moved[found[:, 0]], 0]).tolist():
             here = found[:, 0] == doc
             points[here], spans[here] = places(batch, doc, points[here])
-        priority = priorities(hashes[found[:, 0]], points[:, 0])
+        priority = (priorities(hashes[found[:, 0]], points[:, 0]) ^ _SIGN).view(np.int64)
+        matches = np.column_stack([priority, batch.rows[found[:, 0]], points, found[:, 1], -1 - found[:, 0], spans])
         arrays, done = self.index.arrays, 0
         while True:
             done = kernels.take_sample(
-                done, found, points, spans, batch.rows, priority, arrays["owner_bounds"], arrays["owners"],
-                self.index.gram_lengths, len(self.index.ns), self.sample, self.used,
+                done, matches, arrays["owner_bounds"], arrays["owners"], self.index.gram_lengths, len(self.index.ns),
+                self.sample, self.used,
             )  # fmt: skip
             if done == len(found):
                 return
@@ -104,9 +106,10 @@ class EvidenceSample:
         """Fetch id and snippet of the rows that came from this batch, while it is at hand."""
         if not self.used[0]:
             return
+        rows = self.sample.rows[: self.used[0]].reshape(-1, kernels.COLUMNS)
         numbers = np.zeros(len(batch), dtype=np.int64)
         while needed := kernels.describe_sample(
-            self.sample, self.used, batch.data, batch.offsets, CONTEXT, numbers, self.texts, self.filled
+            rows, batch.data, batch.offsets, CONTEXT, numbers, self.texts, self.filled
         ):
             self._make_room(needed)
         documents = np.flatnonzero(numbers)
@@ -128,15 +131,14 @@ class EvidenceSample:
         """Return the sample, schema `wmbxl.tally.EVIDENCE`, sorted."""
         sample, used = self.sample, int(self.used[0])
         blocks = np.argsort(sample.entries[:used])
-        rows, priority = sample.rows[blocks], sample.priority[blocks]
-        order = np.lexsort((rows[:, :, START], rows[:, :, ROW], priority, rows[:, :, STOP] == 0), axis=1)
-        rows = np.take_along_axis(rows, order[:, :, None], axis=1)
-        taken = rows[:, :, STOP] > 0
-        rows, priority = rows[taken], np.take_along_axis(priority, order, axis=1)[taken]
+        rows = sample.rows[blocks]
+        keys = (rows[:, :, START], rows[:, :, ROW], rows[:, :, PRIORITY], rows[:, :, STOP] == 0)  # the last one first
+        rows = np.take_along_axis(rows, np.lexsort(keys, axis=1)[:, :, None], axis=1)
+        rows = rows[rows[:, :, STOP] > 0]
         bounds, texts = _gather(self.texts, rows.take([FIRST, STOP], axis=1))
         columns = {
             "entry": np.repeat(sample.entries[blocks], sample.filled[blocks]),
-            "priority": priority,
+            "priority": rows[:, PRIORITY].astype(np.uint64) ^ _SIGN,
             "shard": pa.repeat(pa.scalar(shard.url), len(rows)),
             "piece": np.full(len(rows), shard.start, dtype=np.int64),
             "row": rows[:, ROW],
