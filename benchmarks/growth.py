@@ -45,7 +45,7 @@ def benchmark_size(inputs: Inputs) -> list[Figure]:
         Figure("index, bytes per n-gram", large.nbytes / large.size, "B", at_most(64, 32)),
         Figure("benchmark 100 × larger, throughput lost", 100 * (1 - seconds["small"] / seconds["large"]), "%",
                at_most(25, 10)),
-        Figure("hits per MB of the large benchmark", scan(path, large).occurrences / sum(map(len, inputs.texts[0::2])) * MB),
+        Figure("hits per MB, large benchmark", scan(path, large).occurrences / sum(map(len, inputs.texts[0::2])) * MB),
     ]  # fmt: skip
 
 

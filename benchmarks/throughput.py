@@ -70,7 +70,8 @@ def kernel(held: list[Batch], index: wmbxl.ProbeIndex) -> int:
 
 
 def measure(inputs: Inputs) -> list[Figure]:
-    packed = inputs.store("jsonl.zst")
+    paths = {suffix: inputs.store(suffix) for suffix in FORMATS}
+    packed = paths["jsonl.zst"]
     indexes = {n: wmbxl.ProbeIndex.build(inputs.benchmark, [n]) for n in NS}
     five = wmbxl.ProbeIndex.build(inputs.benchmark, NS)
     hits, expected = scan(packed, indexes[13]).occurrences, oracle(packed, inputs.benchmark, 13)
@@ -80,10 +81,10 @@ def measure(inputs: Inputs) -> list[Figure]:
     bodies = {
         "floor": lambda: floor(packed),
         "kernel alone": lambda: kernel(held, indexes[13]),
-        **{f"scan, {suffix}": lambda path=inputs.store(suffix): scan(path, indexes[13]) for suffix in FORMATS},
+        **{f"scan, {suffix}": lambda path=path: scan(path, indexes[13]) for suffix, path in paths.items()},
         **{f"scan, n = {n}": lambda index=index: scan(packed, index) for n, index in indexes.items()},
         "scan, five n": lambda: scan(packed, five),
-        "parquet's column": lambda: column(inputs.store("parquet")),
+        "parquet's column": lambda: column(paths["parquet"]),
     }
     seconds = fastest(bodies, inputs.rounds)
     seconds |= fastest({"oracle": lambda: oracle(packed, inputs.benchmark, 13)}, 1)

@@ -10,8 +10,10 @@ import json
 import resource
 import time
 from collections.abc import Callable, Iterable
-from importlib.metadata import version
 from pathlib import Path
+from typing import TypeVar
+
+T = TypeVar("T")
 
 
 def arguments() -> argparse.Namespace:
@@ -34,15 +36,15 @@ def cpu() -> float:
     return sum(part.ru_utime + part.ru_stime for part in used)
 
 
-def timed(scan: Callable[[], object]) -> tuple[float, float]:
-    """Run the scan alone, after the index was built; return its CPU and wall seconds."""
+def timed(scan: Callable[[], T]) -> tuple[T, dict[str, float]]:
+    """Run the scan alone, after the index was built; return what it returns, and its CPU and wall seconds."""
     began, used = time.perf_counter(), cpu()
-    scan()
-    return cpu() - used, time.perf_counter() - began
+    result = scan()
+    return result, {"cpu_s": cpu() - used, "wall_s": time.perf_counter() - began}
 
 
 def tell(
-    package: str, seconds: tuple[float, float], documents: Iterable[str], read: int | None, told: object = None
+    version: str, seconds: dict[str, float], documents: Iterable[str], read: int | None, told: object = None
 ) -> None:
     """Print what was found.
 
@@ -50,4 +52,4 @@ def tell(
     what it says of its own accord about input that it could not read.
     """
     found = {"documents": sorted(set(documents)), "read": read, "told": told or None}
-    print(json.dumps({"version": version(package), "cpu_s": seconds[0], "wall_s": seconds[1], **found}))
+    print(json.dumps({"version": version, **seconds, **found}))

@@ -5,30 +5,35 @@ The step that builds the index would import another package for its own list of 
 
 from __future__ import annotations
 
+from importlib.metadata import version
+
 import numpy as np
 from datatrove.pipeline.decont import NGramsDecontConfig, NGramsDecontFilter, NGramsDecontIndexer
 from datatrove.pipeline.readers import JsonlReader
+from datatrove.utils.logging import logger
 from report import arguments, problems, tell, timed
 
 given = arguments()
+warnings: list[str] = []
+logger.remove()
+logger.add(lambda message: warnings.append(message.record["message"]), level="WARNING")
 config = NGramsDecontConfig(n_grams=given.n)
 NGramsDecontIndexer._requires_dependencies = []
 indexer = NGramsDecontIndexer(str(given.scratch), config=config)
 hashes = {value for text in problems(given.benchmark).values() for value in indexer.compute_hashes(text)}
 np.array(sorted(hashes), dtype=config.hash_config.np_descr).tofile(given.scratch / "benchmark.index.hashes")
 
-filter_ = NGramsDecontFilter(str(given.scratch), config=config)
-reader = JsonlReader(str(given.corpus))
-found: list[str] = []
-read = 0
+step = NGramsDecontFilter(str(given.scratch), config=config)
 
 
-def scan() -> None:
-    global read
-    for document in reader.run():
+def scan() -> tuple[list[str], int]:
+    found, read = [], 0
+    for document in JsonlReader(str(given.corpus)).run():
         read += 1
-        if filter_.filter(document) is not True:
+        if step.filter(document) is not True:
             found.append(document.id)
+    return found, read
 
 
-tell("datatrove", timed(scan), found, read)
+(found, read), seconds = timed(scan)
+tell(version("datatrove"), seconds, found, read, warnings[:1])

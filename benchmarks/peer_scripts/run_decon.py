@@ -6,6 +6,7 @@ One hit is not enough for it: a document is flagged if it holds most of a proble
 from __future__ import annotations
 
 import json
+from importlib.metadata import version
 
 import decon
 from report import arguments, problems, tell, timed
@@ -21,9 +22,9 @@ reports = given.scratch / "reports"
 config = decon.Config(
     training_dir=str(given.corpus), evals_dir=str(references), report_output_dir=str(reports), worker_threads=1
 )
-seconds = timed(lambda: decon.detect(config))
+_, seconds = timed(lambda: decon.detect(config))
 found = set()
 for path in reports.glob("*.jsonl"):
     with path.open(encoding="utf-8") as file:
         found |= {(row["training_file"], row["training_line"]) for row in map(json.loads, file)}
-tell("decontaminate", seconds, (f"{name}:{line}" for name, line in found), None)
+tell(version("decontaminate"), seconds, (f"{name}:{line}" for name, line in found), None)
