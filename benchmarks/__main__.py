@@ -15,7 +15,7 @@ import tempfile
 from pathlib import Path
 
 from benchmarks import growth, inputs, memory, pieces, scaling, throughput
-from benchmarks.figures import MB, machine
+from benchmarks.figures import machine
 
 FAMILIES = {module.__name__.rpartition(".")[2]: module for module in (throughput, growth, memory, scaling, pieces)}
 
@@ -34,8 +34,7 @@ def main() -> None:
         used = inputs.from_options(given, Path(folder))
         kind = "given" if given.corpus else "made"
         print(", ".join(f"{key} {value}" for key, value in about.items()))
-        print(f"{kind} corpus: {len(used.texts):,} documents, {used.size / MB:,.1f} MB of JSON; "
-              f"{len(used.benchmark.problems):,} problems", flush=True)  # fmt: skip
+        print(f"{kind} corpus: {used}", flush=True)
         for name in given.families or FAMILIES:
             print(f"\n{name}", flush=True)
             found[name] = FAMILIES[name].measure(used)

@@ -30,6 +30,10 @@ class Inputs:
     benchmark: wmbxl.Benchmark
     quick: bool = False
 
+    def __str__(self) -> str:
+        size = f"{len(self.texts):,} documents, {self.size / 1e6:,.1f} MB of JSON"
+        return f"{size}; {len(self.benchmark.problems):,} problems"
+
     @property
     def rounds(self) -> int:
         return 1 if self.quick else 7

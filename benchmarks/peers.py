@@ -250,7 +250,7 @@ def measure(used: inputs.Inputs, given_python: str | None, only: Sequence[str] |
     size = sum(path.stat().st_size for path in corpus.iterdir())
     ours: set[str] = set()
     for peer in PEERS:
-        if only and peer.name not in only:
+        if only and peer.name not in only and peer is not PEERS[0]:
             continue
         python = environment_for(peer, used.folder, given_python)
         if python is None:
@@ -285,9 +285,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         used = inputs.from_options(given, Path(name))
         print(", ".join(f"{key} {value}" for key, value in about.items()))
-        print(
-            f"{len(used.texts):,} documents, {used.size / MB:.1f} MB of JSON; {len(used.benchmark.problems):,} problems"
-        )
+        print(used)
         print(f"{'':14} {'version':>12} {'MB/s CPU':>9} {'MB/s wall':>9} {'peak MB':>8} {'flagged':>8} {'shared':>7}")
         for row in measure(used, given.python, given.only):
             rows.append(row)
