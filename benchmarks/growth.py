@@ -36,7 +36,7 @@ def indexed(surfaces: Sequence[str]) -> wmbxl.ProbeIndex:
 
 
 def benchmark_size(inputs: Inputs) -> list[Figure]:
-    cuts = cut_problems(inputs.texts[1::2], 4_000 if inputs.quick else 420_000)
+    cuts = cut_problems(inputs.texts[1::2], 400 if inputs.quick else 420_000)
     small, large = indexed(cuts[::TIMES]), indexed(cuts)
     path = write(inputs.folder / "half.jsonl.zst", inputs.texts[0::2])
     seconds = fastest({"small": lambda: scan(path, small), "large": lambda: scan(path, large)}, inputs.rounds)

@@ -90,11 +90,11 @@ def made_text(chooser: random.Random, words: int) -> str:
     )
 
 
-def made(documents: int, problems: int) -> tuple[list[str], wmbxl.Benchmark]:
+def made(documents: int, problems: int, words: int) -> tuple[list[str], wmbxl.Benchmark]:
     """Return texts, one in twenty with a problem in it, and the benchmark."""
     chooser = random.Random(0)
     surfaces = {f"p{i}": made_text(chooser, 60) for i in range(problems)}
-    texts = [made_text(chooser, 1500) for _ in range(documents)]
+    texts = [made_text(chooser, words) for _ in range(documents)]
     for i in range(0, documents, 20):
         texts[i] += " " + chooser.choice(list(surfaces.values()))
     return texts, wmbxl.Benchmark.from_surfaces(surfaces)
@@ -109,7 +109,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def from_options(given: argparse.Namespace, folder: Path) -> Inputs:
-    texts, benchmark = made(60, 20) if given.quick else made(3000, 2000)
+    texts, benchmark = made(20, 10, 200) if given.quick else made(3000, 2000, 1500)
     if given.benchmark:
         benchmark = wmbxl.read_benchmark(given.benchmark)
     if given.corpus:

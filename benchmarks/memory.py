@@ -51,7 +51,7 @@ def memory(inputs: Inputs) -> list[Figure]:
     with often.open("wb") as file:
         for _ in range(20):
             file.write(block)
-    length = 2_000_000 if inputs.quick else 200_000_000
+    length = 20_000 if inputs.quick else 200_000_000
     phrase = b"one word and the next \\\\alpha "
     long.write_bytes(b'{"text": "' + phrase * (length // len(phrase)) + b'"}\n')
     found = {path.stem: child(small, path, surfaces) for path in (once, often, long)}

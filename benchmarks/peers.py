@@ -82,8 +82,10 @@ class Outcome:
     @property
     def said(self) -> list[str]:
         """What the peer said of its own accord about input that it could not read."""
-        complaints = [line for line in self.output.splitlines() if _COMPLAINT.search(line)]
-        return [str(told) for told in (self.found.get("told"),) if told] + complaints[-3:]
+        told = self.found.get("told")
+        if told is not None:
+            return list(map(str, told))
+        return [line for line in self.output.splitlines() if _COMPLAINT.search(line)][-3:]
 
 
 def run(peer: Peer, python: str, corpus: Path, benchmark: Path, folder: Path) -> Outcome:
@@ -153,7 +155,10 @@ def environment_for(peer: Peer, folder: Path, given: str | None) -> str | None:
     home = folder / f"env-{peer.name}"
     subprocess.run([base, "-m", "venv", str(home)], check=True)
     python = home / ("Scripts" if os.name == "nt" else "bin") / "python"
-    subprocess.run([str(python), "-m", "pip", "install", "--quiet", *peer.packages], check=True)
+    install = [str(python), "-m", "pip", "install", "--quiet", *peer.packages]
+    installed = subprocess.run(install, capture_output=True, text=True, check=False)
+    if installed.returncode:
+        raise SystemExit(f"{peer.name} could not be installed:\n{installed.stderr}")
     return str(python)
 
 

@@ -44,12 +44,16 @@ def timed(scan: Callable[[], T]) -> tuple[T, dict[str, float]]:
 
 
 def tell(
-    version: str, seconds: dict[str, float], documents: Iterable[str], read: int | None, told: object = None
+    version: str,
+    seconds: dict[str, float],
+    documents: Iterable[str],
+    read: int | None,
+    told: Iterable[str] | None = None,
 ) -> None:
     """Print what was found.
 
     `documents` are the ids of flagged documents, `read` is how many documents the tool says it read, and `told` is
-    what it says of its own accord about input that it could not read.
+    what it says about input that it could not read; None if that can only be in what it printed.
     """
-    found = {"documents": sorted(set(documents)), "read": read, "told": told or None}
+    found = {"documents": sorted(set(documents)), "read": read, "told": None if told is None else list(told)}
     print(json.dumps({"version": version, **seconds, **found}))

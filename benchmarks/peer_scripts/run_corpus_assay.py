@@ -32,5 +32,5 @@ if __name__ == "__main__":
     for path in (out / "contaminated_docs").glob("*.ndjson"):
         with path.open(encoding="utf-8") as file:
             found |= {json.loads(line)["doc_id"].rpartition("-part-")[0] for line in file}
-    told = f"{run.failed_files} of {run.total_files} files failed" if run.failed_files else None
+    told = [f"{run.failed_files} of {run.total_files} files failed"] if run.failed_files else []
     tell(version("corpus-assay"), seconds, found, run.total_docs_scanned, told)

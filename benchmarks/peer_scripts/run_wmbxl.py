@@ -23,5 +23,5 @@ def scan() -> wmbxl.Tally:
 
 
 total, seconds = timed(scan)
-told = {**{name: amount.count for name, amount in total.skipped.items()}, **dict.fromkeys(total.faults, "stopped")}
+told = [f"{reason}: {amount.count}" for reason, amount in (*total.skipped.items(), *total.faults.items())]
 tell(__version__, seconds, total.evidence["document_id"].to_pylist(), total.documents, told)
