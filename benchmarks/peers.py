@@ -17,6 +17,7 @@ import argparse
 import gzip
 import json
 import os
+import random
 import re
 import shutil
 import subprocess
@@ -201,7 +202,7 @@ ODD = ("nothing", "second gzip member", "byte order mark", "one bad UTF-8 byte",
 
 
 def odd_corpora(used: inputs.Inputs) -> tuple[dict[str, Path], Path]:
-    """Write small corpora, and a benchmark whose one problem is in all their documents."""
+    """Write small corpora, and a benchmark one of whose problems is in all their documents."""
     problem = (
         "Suppose that a transmitter with three antennas serves two receivers over a fading channel whose variance "
         "doubles every second while interference from neighbouring cells remains constant and noise power vanishes "
@@ -218,7 +219,10 @@ def odd_corpora(used: inputs.Inputs) -> tuple[dict[str, Path], Path]:
         (folder / name).write_bytes(content)
         corpora[kind] = folder
     benchmark = used.folder / "odd-benchmark.jsonl"
-    benchmark.write_bytes(orjson.dumps({"problem_id": "p", "text": problem}) + b"\n")
+    # Scores that weigh rare n-grams need some problems to tell what is rare.
+    surfaces = [problem, *(inputs.made_text(random.Random(seed), 40) for seed in range(20))]
+    rows = ({"problem_id": f"p{i}", "text": text} for i, text in enumerate(surfaces))
+    benchmark.write_bytes(b"".join(orjson.dumps(row) + b"\n" for row in rows))
     return corpora, benchmark
 
 
