@@ -1,16 +1,18 @@
 """How cost grows with the benchmark and with hits.
 
 The large benchmark is cut from one half of the corpus's documents and sought in the other half, so it reads like the
-corpus, which is what costs: most of its short n-grams occur. The small one is a hundredth of it.
+corpus, which is what costs: most of its short n-grams occur, and some of the long ones. The small one is a hundredth of
+it. Benchmarks of made words tell what size costs by itself.
 """
 
 from __future__ import annotations
 
+import random
 from collections.abc import Sequence
 
 import wmbxl
 from benchmarks.figures import MB, Figure, at_least, at_most, fastest
-from benchmarks.inputs import Inputs, scan, write
+from benchmarks.inputs import Inputs, made_text, scan, write
 from wmbxl.text import Normaliser
 
 N = 13
@@ -37,14 +39,19 @@ def indexed(surfaces: Sequence[str]) -> wmbxl.ProbeIndex:
 
 def benchmark_size(inputs: Inputs) -> list[Figure]:
     cuts = cut_problems(inputs.texts[1::2], 400 if inputs.quick else 420_000)
+    chooser = random.Random(1)
+    made = [made_text(chooser, WORDS) for _ in cuts]
     small, large = indexed(cuts[::TIMES]), indexed(cuts)
+    few, many = indexed(made[::TIMES]), indexed(made)
     path = write(inputs.folder / "half.jsonl.zst", inputs.texts[0::2])
-    seconds = fastest({"small": lambda: scan(path, small), "large": lambda: scan(path, large)}, inputs.rounds)
+    indexes = {"small": small, "large": large, "few": few, "many": many}
+    seconds = fastest({name: lambda index=index: scan(path, index) for name, index in indexes.items()}, inputs.rounds)
     return [
         Figure("n-grams of the large benchmark", large.size),
         Figure("index, bytes per n-gram", large.nbytes / large.size, "B", at_most(64, 32)),
         Figure("benchmark 100 × larger, throughput lost", 100 * (1 - seconds["small"] / seconds["large"]), "%",
                at_most(25, 10)),
+        Figure("the same of made words", 100 * (1 - seconds["few"] / seconds["many"]), "%"),
         Figure("hits per MB, large benchmark", scan(path, large).occurrences / sum(map(len, inputs.texts[0::2])) * MB),
     ]  # fmt: skip
 
