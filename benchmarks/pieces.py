@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import random
 import shutil
 import subprocess
 import sys
@@ -56,8 +57,6 @@ def fill(folder: Path, count: int) -> None:
 
 def drive(folder: Path, out: Path, scheduler: str) -> dict[str, float]:
     """Audit a folder on a cluster that is there; return what it cost this process."""
-    import random
-
     benchmark = wmbxl.Benchmark.from_surfaces({f"p{i}": made_text(random.Random(i), 40) for i in range(100)})
     with Client(scheduler_file=scheduler) as client:
         client.wait_for_workers(2)

@@ -1,7 +1,7 @@
 """Whole audits with one worker and with two: wall time from the call to the tables, the cluster's start included.
 
 Wall time needs an idle machine with two cores. On a busy one the CPU time of all processes still tells whether a
-second worker adds work.
+second worker adds work. The copies of the corpus take up to a few GB of the temporary folder.
 """
 
 from __future__ import annotations
