@@ -33,7 +33,7 @@ PAGES = sorted(
 )
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 # Options of other programs that pages mention.
-FOREIGN = {"--group", "--upgrade", "--strict", "--nworkers", "--nthreads", "--help"}
+FOREIGN = {"--python", "--group", "--upgrade", "--strict", "--nworkers", "--nthreads", "--help"}
 
 pytestmark = pytest.mark.skipif(not PAGES, reason="needs the source tree")
 

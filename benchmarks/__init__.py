@@ -1,0 +1,1 @@
+"""Speed and memory of wmbxl, as ratios measured in one run: ``python -m benchmarks``."""

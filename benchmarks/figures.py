@@ -1,0 +1,96 @@
+"""Figures, their targets, and how they are measured and shown."""
+
+from __future__ import annotations
+
+import os
+import platform
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from wmbxl.__about__ import __version__
+
+MB = 1e6
+
+
+@dataclass(frozen=True)
+class Target:
+    """What a figure has to reach, and what it would like to; upper bounds if `most`."""
+
+    must: float
+    aim: float
+    most: bool = False
+
+    def verdict(self, value: float) -> str:
+        def reaches(bound: float) -> bool:
+            return value <= bound if self.most else value >= bound
+
+        return "aim" if reaches(self.aim) else "must" if reaches(self.must) else "MISSED"
+
+    def __str__(self) -> str:
+        return f"{'≤' if self.most else '≥'} {self.must:g}, aim {self.aim:g}"
+
+
+def at_least(must: float, aim: float) -> Target:
+    return Target(must, aim)
+
+
+def at_most(must: float, aim: float) -> Target:
+    return Target(must, aim, most=True)
+
+
+@dataclass(frozen=True)
+class Figure:
+    name: str
+    value: float
+    unit: str = ""
+    target: Target | None = None
+
+    def row(self) -> str:
+        beside = f"   {self.target.verdict(self.value):6} ({self.target})" if self.target else ""
+        return f"{self.name:>52} {self.value:12,.2f} {self.unit:8}{beside}".rstrip()
+
+    def as_json(self) -> dict[str, Any]:
+        return {**asdict(self), "verdict": self.target.verdict(self.value) if self.target else None}
+
+
+def fastest(bodies: Mapping[str, Callable[[], object]], rounds: int) -> dict[str, float]:
+    """Return the CPU seconds of each body, the fastest of several rounds.
+
+    Bodies take turns, so that a slow minute of the machine meets them all.
+    """
+    best = dict.fromkeys(bodies, float("inf"))
+    for _ in range(rounds):
+        for name, body in bodies.items():
+            began = time.process_time()
+            body()
+            best[name] = min(best[name], time.process_time() - began)
+    return best
+
+
+def peak_of(process: int | str = "self") -> int:
+    """Return the most memory that a process has held, in bytes. (getrusage would count its parent's too.)"""
+    return int(Path(f"/proc/{process}/status").read_text().split("VmHWM:")[1].split()[0]) * 1024
+
+
+def machine(packages: Sequence[str] = ("numba", "numpy", "pyarrow", "dask", "orjson", "msgspec")) -> dict[str, str]:
+    """Return what the figures depend on."""
+    return {
+        "processor": _processor(),
+        "cores": str(os.cpu_count()),
+        "load": f"{os.getloadavg()[0]:.1f}",
+        "system": f"{platform.system()} {platform.machine()}",
+        "python": platform.python_version(),
+        "wmbxl": __version__,
+        **{name: version(name) for name in packages},
+    }
+
+
+def _processor() -> str:
+    info = Path("/proc/cpuinfo")
+    lines = info.read_text().splitlines() if info.exists() else []
+    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return names[0] if names else platform.processor()

@@ -1,0 +1,88 @@
+"""How cost grows with the benchmark and with hits.
+
+The large benchmark is cut from one half of the corpus's documents and sought in the other half, so it reads like the
+corpus, which is what costs: most of its short n-grams occur, and some of the long ones. The small one is a hundredth of
+it. Benchmarks of made words tell what size costs by itself.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+
+import wmbxl
+from benchmarks.figures import MB, Figure, at_least, at_most, fastest
+from benchmarks.inputs import Inputs, made_text, scan, write
+from wmbxl.text import Normaliser
+
+N = 13
+WORDS = 60  # of a problem that is cut from a document
+TIMES = 100  # the large benchmark is that many times the small one
+
+
+def cut_problems(texts: Sequence[str], grams: int) -> list[str]:
+    """Cut texts into problems until these have about so many n-grams, going round the texts."""
+    cuts: list[str] = []
+    words = [text.split() for text in texts]
+    for start in range(0, max(map(len, words)), WORDS):
+        for text in words:
+            if len(cuts) * (WORDS - N + 1) >= grams:
+                return cuts
+            if len(text) >= start + WORDS:
+                cuts.append(" ".join(text[start : start + WORDS]))
+    return cuts
+
+
+def indexed(surfaces: Sequence[str]) -> wmbxl.ProbeIndex:
+    return wmbxl.ProbeIndex.build(wmbxl.Benchmark.from_surfaces({f"p{i}": s for i, s in enumerate(surfaces)}), [N])
+
+
+def benchmark_size(inputs: Inputs) -> list[Figure]:
+    cuts = cut_problems(inputs.texts[1::2], 400 if inputs.quick else 420_000)
+    chooser = random.Random(1)
+    made = [made_text(chooser, WORDS) for _ in cuts]
+    small, large = indexed(cuts[::TIMES]), indexed(cuts)
+    few, many = indexed(made[::TIMES]), indexed(made)
+    path = write(inputs.folder / "half.jsonl.zst", inputs.texts[0::2])
+    indexes = {"small": small, "large": large, "few": few, "many": many}
+    seconds = fastest({name: lambda index=index: scan(path, index) for name, index in indexes.items()}, inputs.rounds)
+    return [
+        Figure("n-grams of the large benchmark", large.size),
+        Figure("index, bytes per n-gram", large.nbytes / large.size, "B", at_most(64, 32)),
+        Figure("benchmark 100 × larger, throughput lost", 100 * (1 - seconds["small"] / seconds["large"]), "%",
+               at_most(25, 10)),
+        Figure("the same of made words", 100 * (1 - seconds["few"] / seconds["many"]), "%"),
+        Figure("hits per MB, large benchmark", scan(path, large).occurrences / sum(map(len, inputs.texts[0::2])) * MB),
+    ]  # fmt: skip
+
+
+def hits(inputs: Inputs) -> list[Figure]:
+    """Compare documents without a hit, and the same with problems put into some or all of them."""
+    index = wmbxl.ProbeIndex.build(inputs.benchmark, [N])
+    found = scan(inputs.store("jsonl.zst"), index, evidence_cap=1 << 30).evidence
+    with_hits = set(found["row"].to_pylist())
+    clean = [text for row, text in enumerate(inputs.texts) if row not in with_hits]
+    normaliser = Normaliser()
+    surfaces = [next(iter(problem.surfaces.values())) for problem in inputs.benchmark.problems]
+    surfaces = [surface for surface in surfaces if len(normaliser.tokens(surface)) >= 2 * N]
+
+    def planted(every: int) -> list[str]:
+        return [
+            text if row % every else f"{surfaces[row % len(surfaces)]}\n{text}\n{surfaces[-1 - row % len(surfaces)]}"
+            for row, text in enumerate(clean)
+        ]
+
+    kinds = {"no": clean, "one in twenty": planted(20), "every": planted(1)}
+    paths = {name: write(inputs.folder / f"hits-{name}.jsonl.zst", texts) for name, texts in kinds.items()}
+    seconds = fastest({name: lambda path=path: scan(path, index) for name, path in paths.items()}, inputs.rounds)
+    speed = {name: sum(map(len, kinds[name])) / MB / spent for name, spent in seconds.items()}
+    return [
+        *(Figure(f"{name} document with problems", value, "MB/s") for name, value in speed.items()),
+        Figure("hits per MB, every document with problems",
+               scan(paths["every"], index).occurrences / sum(map(len, kinds["every"])) * MB),
+        Figure("every document with problems ÷ clean", speed["every"] / speed["no"], "", at_least(0.3, 0.6)),
+    ]  # fmt: skip
+
+
+def measure(inputs: Inputs) -> list[Figure]:
+    return [*benchmark_size(inputs), *hits(inputs)]
