@@ -57,17 +57,17 @@ class History:
             self.amounts[worker][: BINS // 2] = old.reshape(BINS // 2, 2, -1).sum(axis=1)
 
     def times(self) -> np.ndarray[Any, Any]:
-        """Seconds from the start to the end of each full bin; float64."""
-        return self.width * np.arange(1, self.filled)
+        """Seconds from the start to the end of each full bin, with 0 before the first; float64, shape ``(times,)``."""
+        return self.width * np.arange(max(1, self.filled))
 
     def rates(self, worker: str | None = None) -> np.ndarray[Any, Any]:
-        """Bytes and windows per second in each full bin, of one worker or of all; float64, shape ``(bins, 2)``."""
-        return self._full(worker)[:, :2] / self.width
+        """Bytes and windows per second up to each time, of one worker or of all; float64, shape ``(times, 2)``."""
+        return self._until(worker)[:, :2] / self.width
 
     def flagged(self) -> np.ndarray[Any, Any]:
-        """Problems flagged up to the end of each full bin; float64."""
-        return np.cumsum(self._full(None)[:, 2])
+        """Problems flagged up to each time; float64, shape ``(times,)``."""
+        return np.cumsum(self._until(None)[:, 2])
 
-    def _full(self, worker: str | None) -> np.ndarray[Any, Any]:
+    def _until(self, worker: str | None) -> np.ndarray[Any, Any]:
         whole = sum(self.amounts.values(), np.zeros((BINS, 3))) if worker is None else self.amounts[worker]
-        return whole[: max(0, self.filled - 1)]
+        return np.vstack([np.zeros(3), whole[: max(0, self.filled - 1)]])

@@ -6,10 +6,9 @@ from collections import defaultdict
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
-from weakref import WeakSet
 
 from bokeh.document import Document
-from bokeh.models import AdaptiveTicker, ColumnDataSource, Div, HoverTool, NumeralTickFormatter, Select
+from bokeh.models import AdaptiveTicker, ColumnDataSource, Div, HoverTool, NumeralTickFormatter, Range1d, Select
 from bokeh.plotting import figure
 from distributed import Scheduler
 from distributed.http import utils as dask_site
@@ -42,12 +41,12 @@ NOTHING_YET = {"head": "<h1>wmbxl</h1><p>No audit has run on this scheduler yet.
 
 
 def open_page(
-    runs: Mapping[str, Run], pages: WeakSet[Page], scheduler: Scheduler, extra: Mapping[str, Any], doc: Document
+    runs: Mapping[str, Run], pages: set[Page], scheduler: Scheduler, extra: Mapping[str, Any], doc: Document
 ) -> None:
     """Fill the document of a browser that has come to look."""
     page = Page(runs, scheduler, doc)
     pages.add(page)
-    doc.title = "wmbxl"
+    doc.on_session_destroyed(lambda context: pages.discard(page))
     doc.template = _frame.get_template("page.html")
     doc.template_variables.update(extra)
     doc.add_periodic_callback(page.draw, DRAW_EVERY)
@@ -67,7 +66,7 @@ class Page:
     def __init__(self, runs: Mapping[str, Run], scheduler: Scheduler, doc: Document) -> None:
         self._runs, self._scheduler, self._doc = runs, scheduler, doc
         self._choice = Select(name="choice", title="Audit", value=LATEST, options=[LATEST], visible=False)
-        self._choice.on_change("value", lambda *_: self.draw())
+        self._choice.on_change("value", self._chosen)
         self._texts = {
             name: Div(name=name, sizing_mode="stretch_width", disable_math=True, stylesheets=[_style])
             for name in BLOCKS
@@ -76,6 +75,7 @@ class Page:
         self._shown: tuple[Run, Outcome | None] | None = None
         for root in (self._choice, *self._texts.values(), *self._plots.figures):
             doc.add_root(root)
+        doc.title = "wmbxl"
         self.draw()
 
     def redraw(self) -> None:
@@ -93,12 +93,15 @@ class Page:
         if run and run.outcome and self.shows(run):
             return
         for name, text in (_texts(run, len(self._scheduler.workers)) if run else NOTHING_YET).items():
-            if self._texts[name].text != text:
-                self._texts[name].text = text
+            block = self._texts[name]
+            block.text, block.visible = text, bool(text.strip())
         if run:
             self._plots.draw(run)
             self._shown = (run, run.outcome)
             self._doc.title = f"{run.outcome.status if run.outcome else f'{run.total.share:.0%}'} – wmbxl"
+
+    def _chosen(self, attr: str, old: str, new: str) -> None:
+        self.draw()
 
     def _run(self) -> Run | None:
         return self._runs.get(self._choice.value) or next(reversed([*self._runs.values()]), None)
@@ -119,8 +122,12 @@ def _texts(run: Run, connected: int) -> dict[str, str]:
     for reading in run.reading.values():
         readings[reading.worker].append(reading)
     macros = _blocks.get_template("blocks.html").module
-    workers = sorted(run.workers.values(), key=lambda worker: (worker.gone, worker.rates(run.now)))  # the slow first
-    facts = {"run": run, "connected": connected, "readings": readings, "workers": workers, "rows": ROWS_SHOWN}
+    workers = sorted(run.workers.values(), key=lambda worker: (worker.gone, run.rates(worker)))  # the slow first
+    lately = "mean" if run.outcome else "now"
+    facts = {
+        "run": run, "connected": connected, "readings": readings, "workers": workers, "lately": lately,
+        "rows": ROWS_SHOWN,
+    }  # fmt: skip
     return {name: str(getattr(macros, name)(facts)) for name in BLOCKS}
 
 
@@ -133,25 +140,27 @@ class Plots:
     """
 
     def __init__(self) -> None:
-        self._all = ColumnDataSource({"seconds": [], "bytes": [], "windows": [], "flagged": []})
+        self._all = ColumnDataSource({"seconds": [0], "bytes": [0], "windows": [0], "flagged": [0]})
         self._each = ColumnDataSource({"worker": [], "seconds": [], "bytes": [], "windows": []})
+        self._time = Range1d(0, 1)
         self._drawn: object = None
         self.figures: list[figure] = []
-        for name, title, numbers in (
-            ("bytes", "Bytes per second, all workers", "0.[0] b"),
-            ("windows", "Windows per second, all workers", "0.[0]a"),
-            ("flagged", "Flagged problems so far", "0,0"),
+        for name, title in (
+            ("bytes", "MB per second, all workers"),
+            ("windows", "Million windows per second, all workers"),
+            ("flagged", "Flagged problems so far"),
         ):
-            plot = _figure(f"plot_{name}", title, numbers)
+            plot = self._figure(f"plot_{name}", title)
             plot.line("seconds", name, source=self._all, color=BLUE, line_width=2)
             self.figures.append(plot)
-        for name, title, numbers in (
-            ("bytes", "Bytes per second, each worker", "0.[0] b"),
-            ("windows", "Windows per second, each worker", "0.[0]a"),
+        for name, title in (
+            ("bytes", "MB per second, each worker"),
+            ("windows", "Million windows per second, each worker"),
         ):
-            plot = _figure(f"plot_each_{name}", title, numbers)
+            plot = self._figure(f"plot_each_{name}", title)
             plot.multi_line("seconds", name, source=self._each, color=BLUE, alpha=0.6, hover_line_color=ORANGE)
             plot.add_tools(HoverTool(tooltips=[("worker", "@worker")]))
+            plot.visible = False
             self.figures.append(plot)
 
     def draw(self, run: Run) -> None:
@@ -163,12 +172,13 @@ class Plots:
         if state == self._drawn:
             return
         self._drawn = state
-        seconds, rates = history.times(), history.rates()
+        seconds, rates = history.times(), history.rates() / 1e6
+        self._time.end = max(1.0, float(seconds[-1]))
         self._all.data = {
             "seconds": seconds, "bytes": rates[:, 0], "windows": rates[:, 1], "flagged": history.flagged(),
         }  # fmt: skip
         shown = list(history.amounts)[-LINES_SHOWN:]
-        each = [history.rates(worker) for worker in shown]
+        each = [history.rates(worker) / 1e6 for worker in shown]
         self._each.data = {
             "worker": shown,
             "seconds": [seconds for _ in shown],
@@ -177,17 +187,18 @@ class Plots:
         }
         left_out = len(history.amounts) - len(shown)
         for plot in self.figures[3:]:
+            plot.visible = bool(shown) and len(seconds) > 1
             title = plot.title.text.partition(" (")[0]
             plot.title.text = f"{title} (the last {LINES_SHOWN} that joined)" if left_out else title
 
-
-def _figure(name: str, title: str, numbers: str) -> figure:
-    plot = figure(
-        name=name, title=title, height=220, sizing_mode="stretch_width", tools="", toolbar_location=None,
-    )  # fmt: skip
-    plot.xaxis.formatter = NumeralTickFormatter(format="00:00:00")
-    plot.xaxis.ticker = AdaptiveTicker(base=60, mantissas=[1, 2, 5, 10, 15, 30], desired_num_ticks=5)
-    plot.yaxis.formatter = NumeralTickFormatter(format=numbers)
-    plot.y_range.start = 0
-    plot.y_range.only_visible = True
-    return plot
+    def _figure(self, name: str, title: str) -> figure:
+        plot = figure(
+            name=name, title=title, x_range=self._time, height=220, sizing_mode="stretch_width", tools="",
+            toolbar_location=None,
+        )  # fmt: skip
+        plot.xaxis.formatter = NumeralTickFormatter(format="00:00:00")
+        plot.xaxis.ticker = AdaptiveTicker(base=60, mantissas=[1, 2, 5, 10, 15, 30], desired_num_ticks=4)
+        plot.yaxis.formatter = NumeralTickFormatter(format="0,0.[000]")
+        plot.axis.minor_tick_line_color = None
+        plot.y_range.start = 0
+        return plot

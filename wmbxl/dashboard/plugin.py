@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urljoin
-from weakref import WeakSet
 
 from distributed import Client, Scheduler, SchedulerPlugin
 
@@ -44,7 +43,7 @@ class LivePage(SchedulerPlugin):  # type: ignore[misc]
     def __init__(self) -> None:
         self.runs: dict[str, Run] = {}
         self._clients: dict[str, str] = {}  # by topic
-        self.pages: WeakSet[Page] = WeakSet()
+        self.pages: set[Page] = set()
 
     async def start(self, scheduler: Scheduler) -> None:
         """Add the page.

@@ -94,11 +94,15 @@ class Worker:
 
     address: str
     pieces: int = 0
+    file_bytes: int = 0
+    windows: int = 0
     gone: bool = False
     recent: deque[tuple[float, int, int]] = field(default_factory=deque)  # time, bytes, windows
 
     def add(self, at: float, file_bytes: int, windows: int) -> None:
         """Take up a step."""
+        self.file_bytes += file_bytes
+        self.windows += windows
         self.recent.append((at, file_bytes, windows))
         self._forget(at)
 
@@ -141,11 +145,12 @@ class Run:
         self._paces: deque[float] = deque(maxlen=PACES)  # bytes per second of finished tasks
         self._clock = clock
         self._started = clock()
+        self._ended: float | None = None
 
     @property
     def now(self) -> float:
-        """Seconds since the start."""
-        return self._clock() - self._started
+        """Seconds since the start, or from the start to the end."""
+        return (self._clock() if self._ended is None else self._ended) - self._started
 
     def take(self, event: Mapping[str, Any]) -> None:
         """Take up an event of a worker."""
@@ -192,15 +197,18 @@ class Run:
         """Take note of the end."""
         if self.outcome is None:
             self.history.close(self.now)
-            self.outcome = outcome
+            self.outcome, self._ended = outcome, self._clock()
             self.reading.clear()
             for watch in (self.total, *self.corpora.values()):
                 watch.ended = time.monotonic()
 
-    def rates(self) -> tuple[float, float]:
-        """Bytes and windows per second, lately, of all workers."""
-        now = self.now
-        rates = [worker.rates(now) for worker in self.workers.values()]
+    def rates(self, worker: Worker | None = None) -> tuple[float, float]:
+        """Bytes and windows per second, of one worker or of all: lately, or of the whole run once it has ended."""
+        workers = [worker] if worker else list(self.workers.values())
+        if self.outcome:
+            file_bytes = sum(each.file_bytes for each in workers)
+            return file_bytes / max(1.0, self.now), sum(each.windows for each in workers) / max(1.0, self.now)
+        rates = [each.rates(self.now) for each in workers]
         return sum(rate[0] for rate in rates), sum(rate[1] for rate in rates)
 
     def stragglers(self) -> list[tuple[Reading, str]]:

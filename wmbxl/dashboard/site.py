@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from functools import partial
 from typing import TYPE_CHECKING
-from weakref import WeakSet
 
 from distributed import Scheduler
 from tornado.ioloop import IOLoop
@@ -17,7 +16,7 @@ if TYPE_CHECKING:
 PATH = "wmbxl"
 
 
-def add_page(scheduler: Scheduler, runs: dict[str, Run], pages: WeakSet[Page]) -> None:
+def add_page(scheduler: Scheduler, runs: dict[str, Run], pages: set[Page]) -> None:
     """Serve the page beside Dask's own.
 
     Parameters
