@@ -12,8 +12,10 @@ from urllib.parse import urljoin
 
 from distributed import Client, Scheduler, SchedulerPlugin
 
+from wmbxl.__about__ import __version__
 from wmbxl.dashboard.run import Outcome, Plan, Run
 from wmbxl.dashboard.site import PATH, add_page
+from wmbxl.errors import UsageError
 
 if TYPE_CHECKING:
     from wmbxl.dashboard.page import Page
@@ -96,13 +98,23 @@ def shown(client: Client, topic: str, plan: Plan) -> Iterator[tuple[str, Callabl
         Address of the page, or of Dask's own dashboard if the page can't be added.
     callable
         To be told the outcome. It is ``failed`` or ``stopped`` if the block is left by an error.
+
+    Raises
+    ------
+    UsageError
+        If wmbxl is not installed where the scheduler runs.
     """
     link = client.dashboard_link or ""
     try:
         client.register_plugin(LivePage())
         client.run_on_scheduler(_begin, topic, client.id, plan)
     except Exception as error:  # whatever is wrong on the scheduler, the audit doesn't need the page
-        logger.warning(_no_page(error))
+        if isinstance(error, ModuleNotFoundError) and error.name == "wmbxl":
+            raise UsageError(
+                f"the Python of the scheduler at {client.scheduler.address} has no wmbxl, and a scheduler has to load "
+                f"the tasks too: install wmbxl {__version__} there, as on the workers"
+            ) from error
+        logger.warning("No live page: %s. The audit runs on without it.", _reason(error))
         yield link, lambda outcome: None
         return
 
@@ -120,13 +132,11 @@ def shown(client: Client, topic: str, plan: Plan) -> Iterator[tuple[str, Callabl
         raise
 
 
-def _no_page(error: Exception) -> str:
-    """Say in words that there is no live page, why, and what helps."""
+def _reason(error: Exception) -> str:
+    """Say why there is no page, and what helps."""
     if isinstance(error, ModuleNotFoundError) and error.name:
-        reason = f"the scheduler's Python has no module {error.name!r}: install wmbxl there, in this version"
-    else:
-        reason = str(error) or type(error).__name__
-    return f"No live page on the scheduler's dashboard: {reason}. The audit runs on without it."
+        return f"the scheduler's Python has no module {error.name!r}; install wmbxl {__version__} there"
+    return str(error) or type(error).__name__
 
 
 def _begin(topic: str, client: str, plan: Plan, dask_scheduler: Scheduler) -> None:
