@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
@@ -13,27 +14,26 @@ if TYPE_CHECKING:
 
 
 @pytest.fixture(scope="session")
-def chromium() -> Iterator[Browser]:
-    """The browser, without a window."""
-    playwright = pytest.importorskip(
-        "playwright.sync_api", reason="no page was looked at: Playwright is missing (pip install playwright)"
-    )
-    program = shutil.which("chromium")
+def browser() -> Iterator[Browser]:
+    """Headless Chromium; there is one for all tests, since Playwright can be started only once in a thread."""
+    playwright = pytest.importorskip("playwright.sync_api", reason="no browser: pip install playwright")
+    program = os.environ.get("CHROMIUM") or shutil.which("chromium")
     if program is None:
-        pytest.skip("no page was looked at: Chromium is missing (apt-get install chromium)")
+        pytest.skip("no browser: apt-get install chromium, or name one in CHROMIUM")
     with playwright.sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=program, args=["--no-sandbox"])  # root needs it
-        yield browser
-        browser.close()
+        # Chromium's sandbox does not work for root, which CI is.
+        launched = driver.chromium.launch(executable_path=program, args=["--no-sandbox"])
+        yield launched
+        launched.close()
 
 
 @pytest.fixture
-def page(chromium: Browser) -> Iterator[Page]:
+def page(browser: Browser) -> Iterator[Page]:
     """An empty page; an error in its console, or one that no script catches, fails the test."""
     errors: list[str] = []
-    opened = chromium.new_page(viewport={"width": 1280, "height": 900})
+    opened = browser.new_page(viewport={"width": 1280, "height": 900})
     opened.on("console", lambda message: errors.append(message.text) if message.type == "error" else None)
     opened.on("pageerror", lambda error: errors.append(str(error)))
     yield opened
     opened.close()
-    assert errors == []
+    assert not errors, errors

@@ -28,7 +28,7 @@ from wmbxl.dashboard.plugin import LivePage
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
-HOSTILE = "<img src=x onerror=document.title='broken'>.jsonl"
+HOSTILE = "<img src=x onerror=document.title='broken'>"
 GATED = "z-gated.jsonl"  # not among the three that an audit looks into before it starts
 
 
@@ -55,11 +55,11 @@ def gate() -> Iterator[threading.Event]:
 
 @pytest.fixture
 def corpus_url(tmp_path: Path, gate: threading.Event) -> Iterator[str]:
-    """A corpus of four files, the last of them behind the gate, another one with a hostile name and bad records."""
+    """A corpus of four files, the last of them behind the gate, another one with a bad record."""
     folder = tmp_path / "served"
     folder.mkdir()
-    for number, name in enumerate(["a.jsonl", "b.jsonl", HOSTILE, GATED]):
-        bad = b"nonsense\n" if name == HOSTILE else b""
+    for number, name in enumerate(["a.jsonl", "b.jsonl", "c.jsonl", GATED]):
+        bad = b"nonsense\n" if name == "c.jsonl" else b""
         (folder / name).write_bytes(as_jsonl(make_documents(make_benchmark(), number, 20)) + bad)
     handler = functools.partial(Gate, directory=str(folder))
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
@@ -165,7 +165,6 @@ def test_two_audits_on_a_scheduler_from_the_command_line(
             seen = texts(link)
             assert "<b>Running</b>" in seen
             assert "not_json" in seen
-            assert "<img" not in seen
             assert GATED in seen
             gate.set()
             audit.wait(60)
@@ -193,26 +192,24 @@ def test_an_audit_that_is_killed_is_lost(
         wait_for(lambda: "<b>Lost</b>" in texts(link))
 
 
+@pytest.mark.parametrize(
+    ("start", "options", "words"),
+    [
+        (DASK_SCHEDULER, ["--no-dashboard"], "the scheduler was started without its dashboard"),
+        (without("bokeh"), ["--dashboard-address", "127.0.0.1:0"], "pip install bokeh there"),
+    ],
+)
 def test_without_a_dashboard_the_audit_runs_on(
-    tmp_path: Path, benchmark_path: Path, corpus_url: str, gate: threading.Event
-) -> None:
-    with scheduler(tmp_path, DASK_SCHEDULER, "--no-dashboard") as client:
+    tmp_path: Path, benchmark_path: Path, corpus_url: str, gate: threading.Event, start: list[str],
+    options: list[str], words: str,
+) -> None:  # fmt: skip
+    with scheduler(tmp_path, start, *options) as client:
         command = audit_command(client, benchmark_path, corpus_url + "a.jsonl", tmp_path / "run")
         done = subprocess.run(command, env=ENVIRONMENT, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
-    assert "No live page: the scheduler was started without its dashboard" in done.stderr
+    assert "No live page: " in done.stderr
+    assert words in done.stderr
     assert "/wmbxl" not in done.stderr
-
-
-def test_with_an_older_wmbxl_on_the_scheduler_the_audit_runs_on(
-    tmp_path: Path, benchmark_path: Path, corpus_url: str, gate: threading.Event
-) -> None:
-    with scheduler(tmp_path, without("wmbxl.dashboard"), "--dashboard-address", "127.0.0.1:0") as client:
-        command = audit_command(client, benchmark_path, corpus_url + "a.jsonl", tmp_path / "run")
-        done = subprocess.run(command, env=ENVIRONMENT, capture_output=True, text=True, timeout=120)
-        assert done.returncode == 0, done.stderr
-        assert "No live page: the scheduler's Python has no module 'wmbxl.dashboard'" in done.stderr
-        assert f"Watch this run in a browser: {client.dashboard_link}" in done.stderr
 
 
 def test_a_scheduler_without_wmbxl_is_named(
@@ -232,7 +229,7 @@ def test_a_scheduler_without_wmbxl_is_named(
 def test_the_page_changes_and_shows_the_end(page: Page, tmp_path: Path, corpus_url: str, gate: threading.Event) -> None:
     from playwright.sync_api import expect
 
-    expect.set_options(timeout=60_000)
+    expect.set_options(timeout=30_000)
     with (
         LocalCluster(n_workers=2, threads_per_worker=1, processes=False, dashboard_address=":0") as cluster,
         Client(cluster) as client,
@@ -243,7 +240,7 @@ def test_the_page_changes_and_shows_the_end(page: Page, tmp_path: Path, corpus_u
         expect(page.get_by_text("No audit has run on this scheduler yet.")).to_be_visible()
 
         def audit(url: str, out: str) -> threading.Thread:
-            corpus = wmbxl.Corpus("made <b>", url)
+            corpus = wmbxl.Corpus(HOSTILE, url)
             thread = threading.Thread(
                 target=wmbxl.audit, args=(make_benchmark(), [corpus], str(tmp_path / out), (5, 13)),
                 kwargs={"client": client},
@@ -254,9 +251,9 @@ def test_the_page_changes_and_shows_the_end(page: Page, tmp_path: Path, corpus_u
         first = audit(corpus_url, "first")
         expect(page.get_by_text("Running")).to_be_visible()
         expect(page.locator("dl > div", has_text="pieces").first).to_contain_text("3")
-        expect(page.get_by_role("cell", name="made <b>").first).to_be_visible()
-        expect(page.get_by_role("cell", name=re.compile(re.escape(HOSTILE)))).to_be_visible()
-        expect(page.get_by_role("cell", name=re.compile(re.escape(GATED)))).to_be_visible()
+        expect(page.get_by_role("cell", name=HOSTILE).first).to_be_visible()
+        expect(page.get_by_role("cell", name="not_json", exact=True)).to_be_visible()
+        expect(page.get_by_role("cell", name=re.compile(GATED)).first).to_be_visible()
         expect(page).to_have_title(re.compile(r"\d+% – wmbxl"))
         gate.set()
         first.join()
@@ -271,6 +268,7 @@ def test_the_page_changes_and_shows_the_end(page: Page, tmp_path: Path, corpus_u
 
         page.set_viewport_size({"width": 390, "height": 900})
         assert page.evaluate("document.documentElement.scrollWidth") <= 390
+        page.goto("about:blank")  # before the server goes away
 
 
 def _label(page: Page, words: str) -> str:
@@ -279,7 +277,7 @@ def _label(page: Page, words: str) -> str:
 
 
 def test_a_local_cluster_shows_the_end_before_it_goes(
-    chromium: Browser, tmp_path: Path, benchmark_path: Path, corpus_url: str, gate: threading.Event
+    browser: Browser, tmp_path: Path, benchmark_path: Path, corpus_url: str, gate: threading.Event
 ) -> None:
     from playwright.sync_api import expect
 
@@ -287,7 +285,7 @@ def test_a_local_cluster_shows_the_end_before_it_goes(
         sys.executable, "-m", "wmbxl", "audit", "--benchmark", str(benchmark_path), "--corpus",
         f"made={corpus_url}", "--out", str(tmp_path / "run"), "--workers", "2",
     ]  # fmt: skip
-    page = chromium.new_page()  # the server goes away, which the browser reports as an error
+    page = browser.new_page()  # the server goes away, which the browser reports as an error
     with process(*command, stderr=subprocess.PIPE) as audit:
         assert audit.stderr
         page.goto(audit.stderr.readline().split()[-1])

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from wmbxl.dashboard.history import BINS, WIDTH, History
+from wmbxl.dashboard.page import page_texts
 from wmbxl.dashboard.run import GAPS_KEPT, PATIENCE, RECENT, CorpusPlan, Outcome, Plan, Run
 
 PLAN = Plan(
@@ -162,6 +163,25 @@ def test_the_first_end_stands_and_stops_the_clock(run: Run, clock: Clock) -> Non
     assert run.now == 10
     assert run.rates()[0] == 100
     assert run.reading == {}
+
+
+def test_hostile_text_stays_text(clock: Clock) -> None:
+    bad = "<img src=x onerror=alert(1)>"
+    corpus = CorpusPlan(bad, "release", 2, 200)
+    run = Run(Plan(bad, bad, (bad,), (13,), 13, (corpus,)), clock)
+    more = {"task": bad, "worker": bad, "corpus": bad}
+    run.take(event("start", shard=bad) | more)
+    gap = {"shard": bad, "reason": bad, "detail": bad}
+    run.take(event("task", flagged=[0], unread={bad: 1}, gaps=[gap]) | more)
+    run.take(event("start", shard=bad) | more)
+    clock.seconds += PATIENCE + 1
+    running = page_texts(run, 1)
+    run.end(Outcome("failed", bad))
+    ended = page_texts(run, 1)
+    for name in ("head", "corpora", "workers", "unread", "stragglers", "flagged"):
+        assert "&lt;img" in running[name], name
+    assert "&lt;img" in ended["head"]
+    assert "<img" not in "".join([*running.values(), *ended.values()])
 
 
 def test_history_keeps_the_whole_run_in_bounded_space() -> None:

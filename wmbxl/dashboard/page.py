@@ -8,7 +8,16 @@ from pathlib import Path
 from typing import Any
 
 from bokeh.document import Document
-from bokeh.models import AdaptiveTicker, ColumnDataSource, Div, HoverTool, NumeralTickFormatter, Range1d, Select
+from bokeh.models import (
+    AdaptiveTicker,
+    BasicTicker,
+    ColumnDataSource,
+    Div,
+    HoverTool,
+    NumeralTickFormatter,
+    Range1d,
+    Select,
+)
 from bokeh.plotting import figure
 from distributed import Scheduler
 from distributed.http import utils as dask_site
@@ -92,7 +101,7 @@ class Page:
         run = self._run()
         if run and run.outcome and self.shows(run):
             return
-        for name, text in (_texts(run, len(self._scheduler.workers)) if run else NOTHING_YET).items():
+        for name, text in (page_texts(run, len(self._scheduler.workers)) if run else NOTHING_YET).items():
             block = self._texts[name]
             block.text, block.visible = text, bool(text.strip())
         if run:
@@ -116,8 +125,8 @@ class Page:
             self._choice.visible = len(self._runs) > 1
 
 
-def _texts(run: Run, connected: int) -> dict[str, str]:
-    """Return the page's texts as HTML."""
+def page_texts(run: Run, connected: int) -> dict[str, str]:
+    """Return the page's blocks of text as HTML, by name; `connected` workers are there."""
     readings: dict[str, list[Reading]] = defaultdict(list)
     for reading in run.reading.values():
         readings[reading.worker].append(reading)
@@ -153,6 +162,7 @@ class Plots:
             plot = self._figure(f"plot_{name}", title)
             plot.line("seconds", name, source=self._all, color=BLUE, line_width=2)
             self.figures.append(plot)
+        self.figures[-1].yaxis.ticker = BasicTicker(min_interval=1)
         for name, title in (
             ("bytes", "MB per second, each worker"),
             ("windows", "Million windows per second, each worker"),
