@@ -13,6 +13,8 @@ import pytest
 def test_benchmarks_run(name, tmp_path, monkeypatch, capsys):
     script = Path(__file__).parents[1] / "benchmarks" / f"{name}.py"
     monkeypatch.setattr(sys, "argv", [script.name, "--quick", "--json", str(tmp_path / "found.json")])
+    if name == "watching":
+        monkeypatch.setenv("NUMBA_DISABLE_JIT", "1")  # for its workers, which have little to do
     if name == "bootstrap":
         # Memory is measured in a process of its own, which needs a real main module to start from.
         body = runpy.run_path(str(script))

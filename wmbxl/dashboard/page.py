@@ -74,7 +74,7 @@ class Page:
 
     def __init__(self, runs: Mapping[str, Run], scheduler: Scheduler, doc: Document) -> None:
         self._runs, self._scheduler, self._doc = runs, scheduler, doc
-        self._choice = Select(name="choice", title="Audit", value=LATEST, options=[LATEST], visible=False)
+        self._choice = Select(name="choice", title="Audit", value=LATEST[0], options=[LATEST], visible=False)
         self._choice.on_change("value", self._chosen)
         self._texts = {
             name: Div(name=name, sizing_mode="stretch_width", disable_math=True, stylesheets=[_style])

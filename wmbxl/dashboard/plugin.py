@@ -105,16 +105,7 @@ def shown(client: Client, topic: str, plan: Plan) -> Iterator[tuple[str, Callabl
         If wmbxl is not installed where the scheduler runs.
     """
     link = client.dashboard_link or ""
-    try:
-        client.register_plugin(LivePage())
-        client.run_on_scheduler(_begin, topic, client.id, plan)
-    except Exception as error:  # whatever is wrong on the scheduler, the audit doesn't need the page
-        if isinstance(error, ModuleNotFoundError) and error.name == "wmbxl":
-            raise UsageError(
-                f"the Python of the scheduler at {client.scheduler.address} has no wmbxl, and a scheduler has to load "
-                f"the tasks too: install wmbxl {__version__} there, as on the workers"
-            ) from error
-        logger.warning("No live page: %s. The audit runs on without it.", _reason(error))
+    if not _appear(client, topic, plan):
         yield link, lambda outcome: None
         return
 
@@ -130,6 +121,22 @@ def shown(client: Client, topic: str, plan: Plan) -> Iterator[tuple[str, Callabl
     except BaseException:
         end(Outcome("stopped"))
         raise
+
+
+def _appear(client: Client, topic: str, plan: Plan) -> bool:
+    """Add the page if it isn't there, and the audit to it; say so and return False if that can't be done."""
+    try:
+        client.register_plugin(LivePage())
+        client.run_on_scheduler(_begin, topic, client.id, plan)
+    except Exception as error:  # whatever is wrong on the scheduler, the audit doesn't need the page
+        if isinstance(error, ModuleNotFoundError) and error.name == "wmbxl":
+            raise UsageError(
+                f"the Python of the scheduler at {client.scheduler.address} has no wmbxl, and a scheduler has to load "
+                f"the tasks too: install wmbxl {__version__} there, as on the workers"
+            ) from error
+        logger.warning("No live page: %s. The audit runs on without it.", _reason(error))
+        return False
+    return True
 
 
 def _reason(error: Exception) -> str:
