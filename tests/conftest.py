@@ -10,7 +10,10 @@ import pytest
 import tenacity
 
 from tests import tools
+from tests.browser import browser, page
 from wmbxl import streams
+
+__all__ = ["browser", "page"]  # fixtures
 
 if numba.config.DISABLE_JIT:
     np.seterr(over="ignore")  # compiled, integers wrap round, which hashing relies on

@@ -18,10 +18,12 @@ from benchmarks.figures import Figure, at_least, at_most
 ROOT = Path(__file__).parents[1]
 
 
-@pytest.mark.parametrize("name", ["bootstrap", "coverage"])
+@pytest.mark.parametrize("name", ["bootstrap", "intervals", "watching"])
 def test_scripts_run(name, tmp_path, monkeypatch, capsys):
     script = ROOT / "benchmarks" / f"{name}.py"
     monkeypatch.setattr(sys, "argv", [script.name, "--quick", "--json", str(tmp_path / "found.json")])
+    if name == "watching":
+        monkeypatch.setenv("NUMBA_DISABLE_JIT", "1")  # for its workers, which have little to do
     if name == "bootstrap":
         # Memory is measured in a process of its own, which needs a real main module to start from.
         body = runpy.run_path(str(script))
@@ -29,7 +31,7 @@ def test_scripts_run(name, tmp_path, monkeypatch, capsys):
         return
     runpy.run_path(str(script), run_name="__main__")
     assert (tmp_path / "found.json").exists()
-    assert "percentile" in capsys.readouterr().out
+    assert {"intervals": "percentile", "watching": "watched, share"}[name] in capsys.readouterr().out
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="peaks are read from /proc")

@@ -8,7 +8,7 @@ import platform
 import tempfile
 import uuid
 from collections import Counter, deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import islice
@@ -23,10 +23,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from distributed import Client, Future, KilledWorker, LocalCluster
 
-from wmbxl import metadata
+from wmbxl import dashboard, metadata
 from wmbxl.__about__ import __version__
 from wmbxl.benchmark import Benchmark
 from wmbxl.corpus import BLOCK_SIZE, Corpus
+from wmbxl.dashboard import Outcome
 from wmbxl.errors import RunMismatch, UsageError, WmbxlError
 from wmbxl.folder import RunFolder
 from wmbxl.index import ProbeIndex
@@ -210,13 +211,13 @@ def audit(
         folder=folder,
         topic=f"wmbxl-{uuid.uuid4().hex}",
         release=frozenset(corpus.name for corpus in corpora if corpus.role == "release"),
-        reference=index.ns.index(REFERENCE_N) if REFERENCE_N in index.ns else 0,
+        reference=index.ns.index(_reference(index)),
     )
     planned = ((task, task.key in with_checkpoint) for task in tasks)
     with (
         _connected(client, workers) as connected,
         _indexed(connected, index),
-        _watched(connected, job.topic, watch),
+        _watched(connected, job.topic, watch, _shown_plan(benchmark, folder, index, corpora, tasks)) as tell_outcome,
         _Ledger() as ledger,
     ):
         total = {c.name: Tally.empty(index.fingerprint, len(index.ns), evidence_cap) for c in corpora}
@@ -226,7 +227,9 @@ def audit(
             }
             ledger.append(result.ledger)
         _finish(folder, about, index, corpora, total, ledger, accept_unread)
-    return Audit.open(out, storage_options)
+        done = Audit.open(out, storage_options)
+        tell_outcome(Outcome(done.status, summary=done.info["summary"]))
+    return done
 
 
 def _check(corpora: Sequence[Corpus], accept_unread: float, evidence_cap: int) -> None:
@@ -324,18 +327,41 @@ def _indexed(client: Client, index: ProbeIndex) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _watched(client: Client, topic: str, watch: Watch) -> Iterator[None]:
-    """Take the workers' events up while the block runs."""
-    watch.dashboard = client.dashboard_link or ""
+def _watched(client: Client, topic: str, watch: Watch, plan: dashboard.Plan) -> Iterator[Callable[[Outcome], None]]:
+    """Take the workers' events up while the block runs, here and on the live page; give what tells the outcome."""
 
     def handle(event: tuple[float, dict[str, Any]]) -> None:
         watch.take(event[1])
 
-    client.subscribe_topic(topic, handle)
-    try:
-        yield
-    finally:
-        client.unsubscribe_topic(topic)
+    with dashboard.shown(client, topic, plan) as (watch.dashboard, tell_outcome):
+        client.subscribe_topic(topic, handle)
+        try:
+            yield tell_outcome
+        finally:
+            client.unsubscribe_topic(topic)
+
+
+def _shown_plan(
+    benchmark: Benchmark, folder: RunFolder, index: ProbeIndex, corpora: Sequence[Corpus], tasks: Sequence[Task]
+) -> dashboard.Plan:
+    """Return what the live page says of the audit from the start."""
+    pieces, file_bytes = Counter[str](), Counter[str]()
+    for task in tasks:
+        pieces[task.corpus] += len(task.shards)
+        file_bytes[task.corpus] += task.file_bytes
+    return dashboard.Plan(
+        benchmark=benchmark.source,
+        out=folder.url,
+        problem_ids=index.problem_ids,
+        ns=index.ns,
+        reference=_reference(index),
+        corpora=tuple(dashboard.CorpusPlan(c.name, c.role, pieces[c.name], file_bytes[c.name]) for c in corpora),
+    )
+
+
+def _reference(index: ProbeIndex) -> int:
+    """Return the n whose flagged problems are shown while a run goes on."""
+    return REFERENCE_N if REFERENCE_N in index.ns else index.ns[0]
 
 
 def _results(client: Client, planned: Iterator[tuple[Task, bool]], job: Job, out: str) -> Iterator[Result]:

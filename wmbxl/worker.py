@@ -21,6 +21,8 @@ from wmbxl.scan import Progress, scan_piece
 from wmbxl.tally import Tally
 
 TELL_EVERY = 0.5  # seconds between a worker's events
+GAPS_TOLD = 20  # lines about unread pieces in one event; the ledger has all
+ERROR_TOLD = 300  # characters of an error in an event
 PASSING_FAULTS = ("missing", "permission_denied", "io_error", "changed")  # tried again when a run is resumed
 
 _indexes: dict[str, ProbeIndex] = {}
@@ -153,6 +155,7 @@ class _Teller:
         self._worker, self._topic, self._task = get_worker(), job.topic, task
         self._held = Progress()
         self._last = time.monotonic()
+        self._send(kind="start", shard=str(task.shards[0]), pieces=len(task.shards), file_bytes=task.file_bytes)
 
     def batch(self, progress: Progress) -> None:
         self._held = self._held + progress
@@ -167,6 +170,7 @@ class _Teller:
             file_bytes=self._task.file_bytes,
             flagged=flagged,
             unread={k: v for tally in result.tallies.values() for k, v in unread_reasons(tally).items()},
+            gaps=gaps(result.ledger),
             resumed=resumed,
         )
 
@@ -175,10 +179,21 @@ class _Teller:
         self._send(kind="batch", file_bytes=held.file_bytes, documents=held.documents, windows=held.windows)
 
     def _send(self, **event: Any) -> None:
-        self._worker.log_event(self._topic, {**event, "task": self._task.key})
+        where = {"task": self._task.key, "corpus": self._task.corpus, "worker": self._worker.address}
+        self._worker.log_event(self._topic, {**event, **where})
 
 
 def unread_reasons(tally: Tally) -> dict[str, int]:
     """Return how many pieces or records were not read, by reason."""
     gaps = {reason: amount.count for reason, amount in tally.skipped.items() if reason in GAPS}
     return gaps | {reason: amount.count for reason, amount in tally.faults.items()}
+
+
+def gaps(ledger: pa.Table) -> list[dict[str, str]]:
+    """Return the first few pieces of a ledger that were not read whole: ``shard``, ``reason`` and ``detail``."""
+    found = []
+    for line in ledger.select(["shard", "reason", "error", "skipped"]).to_pylist():
+        reasons = [(line["reason"], line["error"][:ERROR_TOLD])] if line["reason"] else []
+        reasons += [(name, f"{count:,} {GAPS[name]}") for name, count in line["skipped"] if name in GAPS]
+        found += [{"shard": line["shard"], "reason": reason, "detail": detail} for reason, detail in reasons]
+    return found[:GAPS_TOLD]

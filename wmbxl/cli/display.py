@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
 from rich.console import Console
@@ -16,12 +16,14 @@ from rich.text import Text
 from wmbxl.audit import Audit
 from wmbxl.folder import RunFolder
 from wmbxl.records import GAPS, REPAIRED
+from wmbxl.units import duration, size
 from wmbxl.watch import Watch
 
 console = Console()
 _progress = Console(stderr=True)
 
 LINE_EVERY = 10.0  # seconds between lines where there is no terminal
+LOOK_EVERY = 0.1  # seconds between looks for the address of the live page
 
 _MEANING = {
     "text_missing": "records without the text field",
@@ -35,41 +37,48 @@ _MEANING = {
 @contextmanager
 def following(watch: Watch) -> Iterator[None]:
     """Show a run's progress while the block runs: live on a terminal, a line now and then in a pipe."""
-    if _progress.is_terminal:
-        with Live(get_renderable=lambda: _live(watch), console=_progress, refresh_per_second=4, transient=True):
-            yield
-        _progress.print(_line(watch), highlight=False)
-    else:
-        stop = threading.Event()
-        thread = threading.Thread(target=_lines, args=(watch, stop), daemon=True)
+    stop = threading.Event()
+    thread = threading.Thread(target=_lines, args=(watch, stop), daemon=True)
+    with _live(watch) if _progress.is_terminal else nullcontext():
         thread.start()
         try:
             yield
         finally:
             stop.set()
             thread.join()
-        _progress.print(_line(watch), highlight=False, soft_wrap=True)
+    _say(_line(watch))
     for note in watch.notes:
-        _progress.print(f"Note: {note}", highlight=False, soft_wrap=True)
+        _say(f"Note: {note}")
+
+
+def _say(line: str) -> None:
+    _progress.print(line, highlight=False, markup=False, soft_wrap=True)
 
 
 def _lines(watch: Watch, stop: threading.Event) -> None:
-    while not stop.wait(LINE_EVERY):
-        _progress.print(_line(watch), highlight=False, soft_wrap=True)
-
-
-def _live(watch: Watch) -> Table:
-    grid = Table.grid(padding=(0, 1))
-    grid.add_row(ProgressBar(max(1, watch.file_bytes), watch.file_bytes_read, width=40), Text(_line(watch)))
+    """Print where to watch as soon as that is known; then, in a pipe, a line now and then."""
+    while not watch.dashboard and not stop.wait(LOOK_EVERY):
+        pass
     if watch.dashboard:
-        grid.add_row(Text("Dask's dashboard"), Text(watch.dashboard))
-    return grid
+        _say(f"Watch this run in a browser: {watch.dashboard}")
+    while not stop.wait(LINE_EVERY):
+        if not _progress.is_terminal:
+            _say(_line(watch))
+
+
+def _live(watch: Watch) -> Live:
+    def bar() -> Table:
+        grid = Table.grid(padding=(0, 1))
+        grid.add_row(ProgressBar(max(1, watch.file_bytes), watch.file_bytes_read, width=40), Text(_line(watch)))
+        return grid
+
+    return Live(get_renderable=bar, console=_progress, refresh_per_second=4, transient=True)
 
 
 def _line(watch: Watch) -> str:
     if not watch.pieces:
         return "indexing the benchmark and listing the corpus"
-    if not watch.told:
+    if watch.told is None:
         return f"{watch.pieces:,} pieces, {size(watch.file_bytes)}: starting workers, which compile the scan first"
     rate = watch.windows / watch.seconds if watch.seconds else 0
     parts = [
@@ -83,34 +92,9 @@ def _line(watch: Watch) -> str:
         parts.append(f"{watch.pieces_resumed:,} pieces resumed")
     if watch.unread:
         parts.append("unread: " + ", ".join(f"{name} {count:,}" for name, count in sorted(watch.unread.items())))
-    if watch.pieces_done < watch.pieces and watch.file_bytes_read:
-        left = watch.seconds * (watch.file_bytes - watch.file_bytes_read) / watch.file_bytes_read
-        parts.append(f"{_duration(left)} left")
-    else:
-        parts.append(_duration(watch.seconds))
+    left = watch.seconds_left if watch.pieces_done < watch.pieces else None
+    parts.append(duration(watch.seconds) if left is None else f"{duration(left)} left")
     return " · ".join(parts)
-
-
-def size(count: int) -> str:
-    """Return bytes in a unit that a person reads.
-
-    Examples
-    --------
-    >>> size(26_408_873)
-    '26.4 MB'
-    """
-    value = float(count)
-    for unit in ("B", "kB", "MB", "GB", "TB"):
-        if value < 1000:
-            return f"{value:.0f} {unit}" if unit == "B" else f"{value:.1f} {unit}"
-        value /= 1000
-    return f"{value:.1f} PB"
-
-
-def _duration(seconds: float) -> str:
-    minutes, rest = divmod(round(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours} h {minutes:02} min" if hours else f"{minutes} min {rest:02} s" if minutes else f"{rest} s"
 
 
 def show_audit(audit: Audit) -> None:
