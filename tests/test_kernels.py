@@ -17,7 +17,7 @@ from tests import naive, strategies
 from wmbxl import folding, hashing, kernels, sample
 from wmbxl.batches import Batch
 from wmbxl.benchmark import Benchmark
-from wmbxl.folding import SMALL_LETTERS, Folded
+from wmbxl.folding import SMALL_LETTERS, Folder
 from wmbxl.index import ProbeIndex
 
 Array = np.ndarray[Any, Any]
@@ -174,7 +174,7 @@ def test_no_documents() -> None:
 def check_folding(texts: list[str]) -> None:
     """Folding changes what lower-casing changes, except that ASCII is left to the kernels."""
     data, offsets = packed([text.encode() for text in texts])
-    folded = Folded.of(Batch(data, offsets, np.arange(len(texts)), [None] * len(texts)), release=True)
+    folded = Folder(release=True).fold(Batch(data, offsets, np.arange(len(texts)), [None] * len(texts)))
     for doc, text in enumerate(texts):
         part = folded.data[folded.offsets[doc] : folded.offsets[doc + 1]].tobytes().decode()
         assert part.lower() == text.lower()
@@ -212,8 +212,8 @@ def test_folding_of_any_text(texts: list[str]) -> None:
 def test_nothing_to_fold_is_not_copied() -> None:
     data, offsets = packed([b"Abc", "é".encode()])
     batch = Batch(data, offsets, np.arange(2), [None, None])
-    assert Folded.of(batch, release=True).data is batch.data
-    assert Folded.of(batch, release=False).data is batch.data
+    assert Folder(release=True).fold(batch).data is batch.data
+    assert Folder(release=False).fold(batch).data is batch.data
 
 
 @settings(deadline=None)
@@ -273,9 +273,8 @@ def test_code_points(texts: list[str], data: st.DataObject) -> None:
     bytes_, offsets = packed(encoded)
     rows, points = [], []
     for doc, text in enumerate(texts):
-        starts = sorted(data.draw(st.lists(st.integers(0, len(text)), max_size=5)))
-        for start in starts:
-            end = data.draw(st.integers(start, len(text)))
+        places = st.tuples(st.integers(0, len(text)), st.integers(0, len(text)))
+        for start, end in sorted({tuple(sorted(pair)) for pair in data.draw(st.lists(places, max_size=5))}):
             first, last = len(text[:start].encode()), len(text[:end].encode())
             rows.append([doc, 0, offsets[doc] + first, offsets[doc] + last])
             points.append([start, end])

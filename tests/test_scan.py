@@ -125,7 +125,7 @@ def test_every_oddity(folder: Path, profile: str) -> None:
     batch_rows=st.sampled_from([1, 2, 3, 16384]),
     held=st.sampled_from([128, 200, 1024]),
     spare=st.sampled_from([0, 1, 50]),
-    blocks=st.sampled_from([1, 2, 64]),
+    blocks=st.sampled_from([1, 2, 1024]),
 )
 def test_any_batch_and_buffer_size(
     folder: Path, example: strategies.Example, profile: str, batch_bytes: int, batch_rows: int,

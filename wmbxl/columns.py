@@ -169,12 +169,12 @@ def _rows(batch: pa.RecordBatch, column: pa.Array, options: ReadOptions, account
     if not len(texts):
         return
     account.documents += len(texts)
-    empty = pc.sum(pc.utf8_is_space(texts)).as_py() + pc.sum(pc.equal(pc.binary_length(texts), 0)).as_py()
-    if empty:
-        account.skipped["text_empty"] += empty
     ids = get_column(batch, options.id_field) if options.id_field else None
     values = ids.take(pa.array(rows)).to_pylist() if ids is not None else [None] * len(rows)
-    yield Batch.of(texts, first + rows, [record_id({"id": value}, "id") for value in values])
+    found = Batch.of(texts, first + rows, [record_id({"id": value}, "id") for value in values])
+    if empty := len(found.blank_documents()):
+        account.skipped["text_empty"] += empty
+    yield found
 
 
 def _as_texts(column: pa.Array, options: ReadOptions, account: Account) -> tuple[pa.LargeStringArray, Array]:

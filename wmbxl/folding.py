@@ -52,19 +52,35 @@ class Folded:
     offsets: Array
     moved: Array
 
-    @classmethod
-    def of(cls, batch: Batch, release: bool) -> Folded:
-        """Fold a batch for the ``release`` profile, or leave it as it is."""
+
+class Folder:
+    """Folds batches for the ``release`` profile, and leaves those for ``raw`` as they are.
+
+    What `fold` returns holds until it is called again: memory that is used again is memory that is in the cache.
+    """
+
+    def __init__(self, release: bool) -> None:
+        self._release = release
+        self._room = np.empty(0, dtype=np.uint8)
+        self._words = np.empty((_WORDS_HELD, 3), dtype=np.int64)
+
+    def fold(self, batch: Batch) -> Folded:
+        """Return a batch free of capitals outside ASCII."""
         moved = np.zeros(len(batch), dtype=bool)
-        words = np.empty((_WORDS_HELD, 3), dtype=np.int64)
-        if not release or not kernels.lower_capitals(batch.data, batch.offsets, SMALL_LETTERS, _NOTHING, words):
-            return cls(batch.data, batch.offsets, moved)
-        data = batch.data.copy()
-        count = kernels.lower_capitals(batch.data, batch.offsets, SMALL_LETTERS, data, words)
-        if count > len(words):
-            words = np.empty((count, 3), dtype=np.int64)
-            kernels.lower_capitals(batch.data, batch.offsets, SMALL_LETTERS, data, words)
-        return _lower_words(batch, data, words[:count], moved)
+        if not self._release or not self._lower(batch, _NOTHING):
+            return Folded(batch.data, batch.offsets, moved)
+        if len(self._room) < len(batch.data):
+            self._room = np.empty(len(batch.data), dtype=np.uint8)
+        data = self._room[: len(batch.data)]
+        data[:] = batch.data
+        count = self._lower(batch, data)
+        if count > len(self._words):
+            self._words = np.empty((count, 3), dtype=np.int64)
+            self._lower(batch, data)
+        return _lower_words(batch, data, self._words[:count], moved)
+
+    def _lower(self, batch: Batch, out: Array) -> int:
+        return kernels.lower_capitals(batch.data, batch.offsets, SMALL_LETTERS, out, self._words)
 
 
 def _lower_words(batch: Batch, data: Array, words: Array, moved: Array) -> Folded:

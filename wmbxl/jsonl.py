@@ -41,6 +41,9 @@ class Records:
     data: bytes
     spans: Array
 
+    def __iter__(self) -> Iterator[bytes]:
+        return (self.data[start:end] for start, end in self.spans.tolist())
+
 
 def lines(chunks: Iterable[bytes]) -> Iterator[Records]:
     """Cut a stream at newlines. The part behind the last newline comes last, unless a fault cut it short."""

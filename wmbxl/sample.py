@@ -19,8 +19,8 @@ from wmbxl.vector import WIDTH
 Array = np.ndarray[Any, Any]
 
 CONTEXT = 80  # code points of a snippet before and after the match
-TEXTS_HELD = 1 << 16  # bytes of snippets that there is room for at first
-BLOCKS = 64  # entries with evidence that there is room for at first
+TEXTS_HELD = 1 << 20  # bytes of snippets that there is room for at first
+BLOCKS = 1024  # entries with evidence that there is room for at first
 
 _SIGN = np.uint64(1 << 63)  # turns the order of uint64 into that of int64
 _PRIMES = tuple(  # of xxh64
@@ -118,10 +118,10 @@ class EvidenceSample:
 
     def _make_room(self, needed: int) -> None:
         """Drop the snippets of rows that others replaced, and take more memory, unless that frees more than half."""
-        rows = self.sample.rows
-        live = np.nonzero((rows[:, :, SOURCE] >= 0) & (rows[:, :, STOP] > 0))
+        rows = self.sample.rows.reshape(-1, kernels.COLUMNS)
+        live = np.flatnonzero((rows[:, SOURCE] >= 0) & (rows[:, STOP] > 0))
         bounds, texts = _gather(self.texts, rows[live].take([FIRST, STOP], axis=1))
-        rows[(*live, FIRST)], rows[(*live, STOP)] = bounds[:-1], bounds[1:]
+        rows[live, FIRST], rows[live, STOP] = bounds[:-1], bounds[1:]
         self.filled[0] = len(texts)
         if 2 * (len(texts) + needed) > len(self.texts):
             self.texts = np.empty(2 * (len(texts) + needed), dtype=np.uint8)

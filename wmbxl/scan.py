@@ -15,7 +15,7 @@ import xxhash
 
 from wmbxl import kernels
 from wmbxl.batches import NAMES_KEPT, Account, Batch
-from wmbxl.folding import Folded
+from wmbxl.folding import Folded, Folder
 from wmbxl.index import ProbeIndex
 from wmbxl.readers import read
 from wmbxl.sample import EvidenceSample
@@ -127,6 +127,7 @@ class _Counter:
     def __init__(self, index: ProbeIndex, shard: Shard, cap: int) -> None:
         self.index, self.shard = index, shard
         self.tables = index.tables()
+        self.folder = Folder(index.profile == "release")
         self.documents, self.tokens = 0, 0
         self.windows = np.zeros(len(index.ns), dtype=np.int64)
         self.evidence = EvidenceSample(index, cap)
@@ -148,7 +149,7 @@ class _Counter:
 
     def add(self, batch: Batch) -> int:
         """Count a batch; return how many windows it had."""
-        folded = Folded.of(batch, self.index.profile == "release")
+        folded = self.folder.fold(batch)
         hashes = _document_hashes(batch)
         self.sketch = np.unique(np.concatenate([self.sketch, hashes]))[:SKETCH_SIZE]
         doc_tokens = np.zeros(len(batch), dtype=np.int64)
