@@ -19,8 +19,8 @@ from wmbxl.streams import is_local, retry
 
 CHECKPOINTS = "checkpoints"
 FILES = (
-    "audit.json", "index.arrow", "metadata.parquet", "metadata_by_corpus.parquet", "ngrams.parquet",
-    "evidence.parquet", "sketches.parquet", "ledger.parquet",
+    "audit.json", "index.arrow", "problems.parquet", "metadata.parquet", "metadata_by_corpus.parquet",
+    "ngrams.parquet", "evidence.parquet", "spans.parquet", "sketches.parquet", "ledger.parquet", "report.html",
 )  # fmt: skip
 
 
