@@ -132,7 +132,7 @@ def problems_table(benchmark: Benchmark) -> pa.Table:
 
 def _first_of(record: Mapping[str, Any], names: Sequence[str]) -> str | None:
     values = (get_field(record, name) for name in names)
-    return next((replace_surrogates(str(value)) for value in values if isinstance(value, str | int | date)), None)
+    return next((replace_surrogates(str(v)) for v in values if isinstance(v, str | int | date) and str(v)), None)
 
 
 def _entry_columns(index: ProbeIndex) -> dict[str, Array]:
