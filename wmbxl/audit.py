@@ -11,6 +11,7 @@ from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
+from html import escape
 from itertools import islice
 from pathlib import Path
 from typing import Any, Literal
@@ -23,12 +24,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from distributed import Client, Future, KilledWorker, LocalCluster
 
-from wmbxl import metadata
+from wmbxl import metadata, words
 from wmbxl.__about__ import __version__
 from wmbxl.benchmark import Benchmark
 from wmbxl.corpus import BLOCK_SIZE, Corpus
 from wmbxl.errors import RunMismatch, UsageError, WmbxlError
-from wmbxl.folder import RunFolder
+from wmbxl.folder import REPORT, RunFolder
 from wmbxl.index import ProbeIndex
 from wmbxl.plan import Task, check_fields, field_not_found, plan
 from wmbxl.scan import EVIDENCE_CAP
@@ -146,6 +147,17 @@ class Audit:
     def index(self) -> ProbeIndex:
         """The index that was looked for."""
         return ProbeIndex.from_bytes(self.folder.read("index.arrow"))
+
+    def _repr_html_(self) -> str:
+        """Return the status and S0 and S1 by n, for a notebook."""
+        columns = ["channel", "n", "problems", "auditable", "flagged", "S0", "S1", "S0_undecided", "S1_undecided"]
+        table = pd.DataFrame(self.info["summary"])[columns]
+        corpora = ", ".join(f"{c['name']} ({c['documents']:,} documents)" for c in self.info["corpora"])
+        return (
+            f"<p><strong>Audit</strong> of {escape(self.info['benchmark']['source'] or 'a benchmark in memory')} "
+            f"against {escape(corpora)}.<br>{escape(words.status(self.info))}</p>{table.to_html(index=False, border=0)}"
+            f"<p><code>{escape(self.folder.url)}</code></p>"
+        )
 
     def view(self, name: Literal["S0", "S1"], n: int, channel: str | None = None, **options: Any) -> View:
         """Return a set of problems by its rule; see `wmbxl.views.audit_view`."""
@@ -308,6 +320,7 @@ def _open_folder(
             f"{stale} checkpoint(s) in {folder.url} belong to shards, block sizes or options that have changed, and "
             "are not used; what they covered is scanned again"
         )
+    folder.remove(REPORT)  # it speaks of an earlier state
     folder.write("index.arrow", index.to_bytes())
     folder.write_json({**about, "tasks": len(tasks)})
     return keys

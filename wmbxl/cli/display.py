@@ -14,7 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from wmbxl.audit import Audit
-from wmbxl.folder import RunFolder
+from wmbxl.folder import REPORT, RunFolder
 from wmbxl.records import GAPS
 from wmbxl.watch import Watch
 from wmbxl.words import SKIPPED, size, status, without_field
@@ -23,6 +23,7 @@ console = Console()
 _progress = Console(stderr=True)
 
 LINE_EVERY = 10.0  # seconds between lines where there is no terminal
+
 
 @contextmanager
 def following(watch: Watch) -> Iterator[None]:
@@ -101,7 +102,11 @@ def show_audit(audit: Audit) -> None:
         f"Files: {audit.folder.url} (metadata, evidence, ngrams, ledger as Parquet; audit.json)",
         soft_wrap=True,
     )
-    console.print(f"Look at the matches:  wmbxl recheck {audit.folder.url}", highlight=False, soft_wrap=True)
+    if audit.folder.exists(REPORT):
+        console.print(f"Look at the matches:  {audit.folder.url}/{REPORT}", highlight=False, soft_wrap=True)
+    else:
+        console.print(f"Look at the matches:  wmbxl report {audit.folder.url}", highlight=False, soft_wrap=True)
+    console.print(f"Recompute them:       wmbxl recheck {audit.folder.url}", highlight=False, soft_wrap=True)
 
 
 def _say_status(info: dict[str, Any]) -> None:

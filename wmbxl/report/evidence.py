@@ -191,13 +191,13 @@ def _passages(spans: Rows, evidence: Rows, surface: _Surface, owners: Mapping[st
     placed: dict[Any, list[Mapping[str, Any]]] = {}
     unplaced = []
     for row in evidence:
-        if pd.isna(row["row"]):
+        if _known(row["row"]) is None:
             unplaced.append(row)
         else:
             placed.setdefault((row["corpus"], row["shard"], row["row"]), []).append(row)
     passages = []
     for span in spans:
-        if not pd.isna(span["row"]):
+        if _known(span["row"]) is not None:
             document = placed[span["corpus"], span["shard"], span["row"]]
             passages.append(_passage(span, document, surface, owners))
     # Nobody knows which of these are in one document, so each stands alone.

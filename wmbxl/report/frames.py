@@ -13,7 +13,7 @@ from wmbxl.benchmark import PROMPT
 from wmbxl.errors import UsageError
 from wmbxl.views import arxiv_month, audit_rows
 
-_BINS = {"1": 1, "2": 2, "3–5": 5, "6–10": 10, "11–100": 100, "101–1,000": 1000, "> 1,000": np.inf}
+_BINS = {"1": 1, "2": 2, "3–5": 5, "6–10": 10, "11–100": 100, "> 100": np.inf}
 _YEAR = re.compile(r"(19|20)\d\d(?=-|$)")
 
 

@@ -18,14 +18,13 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from wmbxl.audit import Audit
+from wmbxl.folder import REPORT
 from wmbxl.report import frames, plots, verdict_plots
 from wmbxl.report.evidence import Found, found_problems
 from wmbxl.report.style import DARK, LIGHT
 from wmbxl.stats.study import Analysis
 from wmbxl.tables import show
 from wmbxl.words import SKIPPED, size, status, without_field
-
-NAME = "report.html"
 
 
 @dataclass(frozen=True)
@@ -64,18 +63,17 @@ def write_report(
     UsageError
         If the audit has no such n or channel, or was made before wmbxl kept the problems' texts.
     """
-    audit.folder.write(NAME, render(audit, n, channel, analysis).encode())
-    return f"{audit.folder.url}/{NAME}"
+    audit.folder.write(REPORT, render(audit, n, channel, analysis).encode())
+    return f"{audit.folder.url}/{REPORT}"
 
 
-def render(
-    audit: Audit, n: int | None = None, channel: str | None = None, analysis: Analysis | None = None
-) -> str:
+def render(audit: Audit, n: int | None = None, channel: str | None = None, analysis: Analysis | None = None) -> str:
     """Return the report as HTML; parameters as for `write_report`."""
     n, channel = frames.reference(audit, n, channel)
     problems = found_problems(audit, n)
     panels = list(_panels(audit, n, channel))
-    verdict_panels = list(_verdict_panels(analysis, n)) if analysis else []
+    view = audit.view("S0", n, channel, undecided="exclude").name
+    verdict_panels = list(_verdict_panels(analysis, view)) if analysis else []
     environment = Environment(
         loader=PackageLoader("wmbxl.report", "page"), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
         lstrip_blocks=True,
@@ -99,10 +97,11 @@ def render(
         panels=panels,
         verdict_panels=verdict_panels,
         remarks=analysis.remarks if analysis else [],
+        notes=analysis.tables["notes"] if analysis else None,
         figures={panel.id: _themed(panel) for panel in (*panels, *verdict_panels)},
         evidence=_evidence(problems),
-        style=Markup(files("wmbxl.report").joinpath("page/page.css").read_text(encoding="utf-8")),  # noqa: S704
-        scripts=[Markup(script) for script in (library, code)],  # noqa: S704
+        style=Markup(files("wmbxl.report").joinpath("page/page.css").read_text(encoding="utf-8")),
+        scripts=[Markup(script) for script in (library, code)],
         policy=_policy([library, code]),
     )
 
@@ -196,14 +195,14 @@ def _panels(audit: Audit, n: int, channel: str) -> Iterator[Panel]:
     )  # fmt: skip
 
 
-def _verdict_panels(analysis: Analysis, n: int) -> Iterator[Panel]:
+def _verdict_panels(analysis: Analysis, view: str) -> Iterator[Panel]:
     """Yield the figures of models' verdicts."""
     tables = analysis.tables
     yield Panel(
         "forest", "Would the scores change without the flagged problems?",
-        f"Accuracy on all problems minus accuracy on S0 (n = {n}), with its interval. An interval that contains zero "
+        f"Accuracy on all problems minus accuracy on {view}, with its interval. An interval that contains zero "
         "is no sign of inflation.",
-        verdict_plots.forest(tables["full_vs_view"]), tables["full_vs_view"],
+        verdict_plots.forest(tables["full_vs_view"], view), tables["full_vs_view"],
     )  # fmt: skip
     yield Panel(
         "deltas", "Does that depend on n?", "The same difference at each n, percentage points.",
@@ -216,6 +215,7 @@ def _verdict_panels(analysis: Analysis, n: int) -> Iterator[Panel]:
     )  # fmt: skip
     yield Panel(
         "counterfactual", "How large could the inflation be at most?",
-        "Grey: had all flagged answers been wrong, or all right. Orange: as it is.",
-        verdict_plots.counterfactual(tables["counterfactual"]), tables["counterfactual"],
+        f"Accuracy on all problems minus accuracy on {view}: as it is, and had all flagged answers been wrong, or all "
+        "right.",
+        verdict_plots.counterfactual(tables["counterfactual"], view), tables["counterfactual"],
     )  # fmt: skip

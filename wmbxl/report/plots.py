@@ -6,7 +6,7 @@ import pandas as pd
 from bokeh.models import ColumnDataSource
 from bokeh.plotting import figure
 
-from wmbxl.report.style import BLUE, GREEN, ORANGE, chart, plain, tell
+from wmbxl.report.style import BLUE, GREEN, ORANGE, chart, count, plain, tell, write
 
 _SERIES = {
     "S0": ("S0: in no document", BLUE, "solid", "circle"),
@@ -67,21 +67,14 @@ def found_share(frame: pd.DataFrame) -> figure:
 
 def _columns(frame: pd.DataFrame, category: str, label: str, colour: str) -> figure:
     made = chart(x_factors=list(frame[category]), x_label=label, y_label="problems")
-    source = ColumnDataSource(frame)
+    source = ColumnDataSource(frame.assign(label=[f"{found:,}" if found else "" for found in frame["problems"]]))
     bars = made.vbar(category, top="problems", width=0.8, source=source, color=colour)
-    _count_above(made, category, source)
+    write(made, source, x=category, y="problems", y_offset=-3, text_align="center")
+    count(made.yaxis)
     tell(made, [(label, f"@{category}"), ("problems", "@problems")], bars)
     made.y_range.start = 0
     made.y_range.range_padding = 0.15
     return made
-
-
-def _count_above(made: figure, category: str, source: ColumnDataSource) -> None:
-    labels = [f"{count:,}" if count else "" for count in source.data["problems"]]
-    source.add(labels, "label")
-    made.text(
-        category, "problems", "label", source=source, y_offset=-3, text_align="center", text_font_size="12px"
-    )
 
 
 def by_group(frame: pd.DataFrame) -> figure:
@@ -97,11 +90,13 @@ def by_group(frame: pd.DataFrame) -> figure:
     source = ColumnDataSource(
         frame.assign(
             group=groups,
-            label=[f"{flagged:,} of {total:,}" for flagged, total in zip(frame["flagged"], frame["problems"], strict=True)],
+            label=[
+                f"{flagged:,} of {total:,}" for flagged, total in zip(frame["flagged"], frame["problems"], strict=True)
+            ],
         )
     )
     bars = made.hbar("group", right="flagged_pct", height=0.7, source=source, color=BLUE)
-    made.text("flagged_pct", "group", "label", source=source, x_offset=6, text_baseline="middle", text_font_size="12px")
+    write(made, source, x="flagged_pct", y="group", x_offset=6, text_baseline="middle")
     tell(made, [("", "@group"), ("found", "@label (@flagged_pct{0.0} %)")], bars)
     made.x_range.start, made.x_range.end = 0, max(5.0, 1.35 * float(frame["flagged_pct"].max()))
     return made
@@ -126,5 +121,6 @@ def by_corpus(frame: pd.DataFrame) -> figure:
         tell(made, [("", "@corpus (@role)"), ("problems", "@problems"), ("only here", "@only_here")], renderer)
     made.add_layout(made.legend[0], "below")
     made.legend.orientation = "horizontal"
-    made.x_range.start = 0
+    made.x_range.start, made.x_range.end = 0, max(1.0, 1.1 * float(frame["problems"].max()))
+    count(made.xaxis)
     return made

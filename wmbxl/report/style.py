@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from bokeh.models import FactorRange, HoverTool, NumeralTickFormatter
+from bokeh.models import AdaptiveTicker, ColumnDataSource, FactorRange, HoverTool, NumeralTickFormatter, Text
 from bokeh.plotting import figure
 from bokeh.themes import Theme
 
@@ -44,8 +44,11 @@ def _theme(text: str, line: str) -> Theme:
                     "label_text_font": FONT,
                     "label_text_font_size": "12px",
                 },
-                "Text": {"text_color": {"value": text}, "text_font": {"value": FONT}},
-                "LabelSet": {"text_color": {"value": text}, "text_font": {"value": FONT}},
+                "Text": {
+                    "text_color": {"value": text},
+                    "text_font": {"value": FONT},
+                    "text_font_size": {"value": "12px"},
+                },
             }
         }
     )
@@ -96,6 +99,16 @@ def chart(
         if factors is None:
             axis.formatter = NumeralTickFormatter(format="0,0.[00]")
     return made
+
+
+def count(axis: Any) -> None:
+    """Label whole numbers only."""
+    axis.ticker = AdaptiveTicker(min_interval=1)
+
+
+def write(made: figure, source: ColumnDataSource, **placed: Any) -> None:
+    """Write a column of texts; as a model and not by ``figure.text``, so that the theme chooses its colour."""
+    made.add_glyph(source, Text(text="label", **placed))
 
 
 def tell(made: figure, rows: Sequence[tuple[str, str]], renderer: Any) -> None:

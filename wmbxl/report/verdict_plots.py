@@ -11,10 +11,11 @@ from bokeh.palettes import Cividis256, PuOr11
 from bokeh.plotting import figure
 from bokeh.transform import linear_cmap
 
-from wmbxl.report.style import BLUE, GREY, ORANGE, chart, plain, tell
+from wmbxl.errors import UsageError
+from wmbxl.report.style import BLUE, GREY, ORANGE, chart, plain, tell, write
 
 
-def forest(full_vs_view: pd.DataFrame, view: str = "S0") -> figure:
+def forest(full_vs_view: pd.DataFrame, view: str) -> figure:
     """Draw each model's accuracy on everything minus that on a view, with its interval.
 
     Parameters
@@ -22,9 +23,15 @@ def forest(full_vs_view: pd.DataFrame, view: str = "S0") -> figure:
     full_vs_view : pandas.DataFrame
         The table of this name.
     view : str
+        A view of the table, such as ``S0-n13``.
+
+    Raises
+    ------
+    UsageError
+        The table has no such view.
     """
     rows = _of_view(full_vs_view, view)
-    made = _by_model(rows, f"accuracy on everything minus accuracy on {view}, percentage points")
+    made = _by_model(rows, "percentage points")
     source = ColumnDataSource(rows)
     made.add_layout(_zero())
     made.add_layout(
@@ -59,8 +66,8 @@ def deltas_by_n(deltas: pd.DataFrame) -> figure:
     widest = max(0.1, float(deltas["delta_pp"].abs().max()))
     rows = deltas.assign(
         column=deltas["n"].astype(str),
-        label=[f"{value:+.2f}" if value == value else "" for value in deltas["delta_pp"]],
-        ink=_ink(np.abs(deltas["delta_pp"]) > 0.65 * widest),
+        label=["" if pd.isna(value) else f"{value:+.2f}" for value in deltas["delta_pp"]],
+        ink=_ink(np.abs(deltas["delta_pp"]) > 7 / 11 * widest),
     )
     made = _tiles(rows, "n (tokens)")
     _fill(made, rows, linear_cmap("delta_pp", PuOr11, -widest, widest))
@@ -106,7 +113,7 @@ def buckets(table: pd.DataFrame) -> figure:
     return made
 
 
-def counterfactual(table: pd.DataFrame, view: str = "S0") -> figure:
+def counterfactual(table: pd.DataFrame, view: str) -> figure:
     """Draw how large the inflation is, and how large and small it could have been.
 
     Parameters
@@ -114,9 +121,15 @@ def counterfactual(table: pd.DataFrame, view: str = "S0") -> figure:
     table : pandas.DataFrame
         The table ``counterfactual``.
     view : str
+        A view of the table, such as ``S0-n13``.
+
+    Raises
+    ------
+    UsageError
+        The table has no such view.
     """
     rows = _of_view(table, view)
-    made = _by_model(rows, f"accuracy on everything minus accuracy on {view}, percentage points")
+    made = _by_model(rows, "percentage points")
     source = ColumnDataSource(rows)
     made.add_layout(_zero())
     made.segment(
@@ -142,6 +155,8 @@ def counterfactual(table: pd.DataFrame, view: str = "S0") -> figure:
 
 def _of_view(table: pd.DataFrame, view: str) -> pd.DataFrame:
     rows = table[table["view"] == view]
+    if rows.empty:
+        raise UsageError(f"no view {view!r} in this table: it holds {', '.join(table['view'].unique())}")
     return rows.assign(model=[plain(model) for model in rows["model"]])
 
 
@@ -176,7 +191,4 @@ def _tiles(rows: pd.DataFrame, label: str) -> figure:
 def _fill(made: figure, rows: pd.DataFrame, colour: Any) -> None:
     source = ColumnDataSource(rows.assign(model=[plain(model) for model in rows["model"]]))
     made.rect("column", "model", width=0.96, height=0.92, source=source, fill_color=colour, line_color=None)
-    made.text(
-        "column", "model", "label", source=source, text_color="ink", text_align="center", text_baseline="middle",
-        text_font_size="12px",
-    )  # fmt: skip
+    write(made, source, x="column", y="model", text_color="ink", text_align="center", text_baseline="middle")
