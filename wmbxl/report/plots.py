@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import pandas as pd
-from bokeh.models import ColumnDataSource
 from bokeh.plotting import figure
 
-from wmbxl.report.style import BLUE, GREEN, ORANGE, chart, count, plain, tell, write
+from wmbxl.report.style import BLUE, GREEN, ORANGE, chart, columns, count, plain, tell, write
 
 _SERIES = {
     "S0": ("S0: in no document", BLUE, "solid", "circle"),
@@ -27,9 +26,7 @@ def sensitivity(frame: pd.DataFrame) -> figure:
     made = chart(height=320, x_factors=[str(n) for n in frame["n"]], x_label="n (tokens)", y_label="% of problems")
     made.y_range.start, made.y_range.end = 0, 105
     for name, (label, colour, dash, marker) in _SERIES.items():
-        source = ColumnDataSource(
-            {"n": [str(n) for n in frame["n"]], "pct": frame[f"{name}_pct"], "problems": frame[name]}
-        )
+        source = columns(pd.DataFrame({"n": frame["n"].map(str), "pct": frame[f"{name}_pct"], "problems": frame[name]}))
         made.line("n", "pct", source=source, color=colour, line_dash=dash, line_width=2, legend_label=label)
         fill = colour if dash == "solid" else None
         marks = made.scatter(
@@ -67,7 +64,7 @@ def found_share(frame: pd.DataFrame) -> figure:
 
 def _columns(frame: pd.DataFrame, category: str, label: str, colour: str) -> figure:
     made = chart(x_factors=list(frame[category]), x_label=label, y_label="problems")
-    source = ColumnDataSource(frame.assign(label=[f"{found:,}" if found else "" for found in frame["problems"]]))
+    source = columns(frame.assign(label=[f"{found:,}" if found else "" for found in frame["problems"]]))
     bars = made.vbar(category, top="problems", width=0.8, source=source, color=colour)
     write(made, source, x=category, y="problems", y_offset=-3, text_align="center")
     count(made.yaxis)
@@ -87,7 +84,7 @@ def by_group(frame: pd.DataFrame) -> figure:
     """
     groups = [plain(group) for group in frame["group"]]
     made = chart(height=90 + 28 * len(groups), y_factors=groups, x_label="% of its problems that were found")
-    source = ColumnDataSource(
+    source = columns(
         frame.assign(
             group=groups,
             label=[
@@ -112,7 +109,7 @@ def by_corpus(frame: pd.DataFrame) -> figure:
     """
     names = [plain(corpus) for corpus in frame["corpus"]]
     made = chart(height=110 + 36 * len(names), y_factors=names, x_label="problems that were found")
-    source = ColumnDataSource(frame.assign(corpus=names, shared=frame["problems"] - frame["only_here"]))
+    source = columns(frame.assign(corpus=names, shared=frame["problems"] - frame["only_here"]))
     bars = made.hbar_stack(
         ["only_here", "shared"], y="corpus", height=0.6, source=source, color=[BLUE, GREEN],
         legend_label=["in this corpus only", "in others too"],

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import pandas as pd
 from bokeh.models import AdaptiveTicker, ColumnDataSource, FactorRange, HoverTool, NumeralTickFormatter, Text
 from bokeh.plotting import figure
 from bokeh.themes import Theme
@@ -99,6 +100,11 @@ def chart(
         if factors is None:
             axis.formatter = NumeralTickFormatter(format="0,0.[00]")
     return made
+
+
+def columns(frame: pd.DataFrame) -> ColumnDataSource:
+    """Return a frame's columns, without its index."""
+    return ColumnDataSource({str(name): frame[name].tolist() for name in frame.columns})
 
 
 def count(axis: Any) -> None:

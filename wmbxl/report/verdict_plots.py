@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from bokeh.models import ColumnDataSource, Span, Whisker
+from bokeh.models import Span, Whisker
 from bokeh.palettes import Cividis256, PuOr11
 from bokeh.plotting import figure
 from bokeh.transform import linear_cmap
 
 from wmbxl.errors import UsageError
-from wmbxl.report.style import BLUE, GREY, ORANGE, chart, plain, tell, write
+from wmbxl.report.style import BLUE, GREY, ORANGE, chart, columns, plain, tell, write
 
 
 def forest(full_vs_view: pd.DataFrame, view: str) -> figure:
@@ -32,7 +32,7 @@ def forest(full_vs_view: pd.DataFrame, view: str) -> figure:
     """
     rows = _of_view(full_vs_view, view)
     made = _by_model(rows, "percentage points")
-    source = ColumnDataSource(rows)
+    source = columns(rows)
     made.add_layout(_zero())
     made.add_layout(
         Whisker(
@@ -130,11 +130,11 @@ def counterfactual(table: pd.DataFrame, view: str) -> figure:
     """
     rows = _of_view(table, view)
     made = _by_model(rows, "percentage points")
-    source = ColumnDataSource(rows)
+    source = columns(rows)
     made.add_layout(_zero())
     made.segment(
         "if_all_wrong_pp", "model", "if_all_right_pp", "model", source=source, line_color=GREY, line_width=3,
-        legend_label="had all flagged answers been wrong … right",
+        legend_label="all flagged wrong … all right",
     )  # fmt: skip
     points = made.scatter("delta_pp", "model", source=source, size=10, color=ORANGE, legend_label="as it is")
     tell(
@@ -181,14 +181,14 @@ def _ink(strong: Any) -> list[str]:
 
 
 def _tiles(rows: pd.DataFrame, label: str) -> figure:
-    columns = list(dict.fromkeys(rows["column"]))
+    across = list(dict.fromkeys(rows["column"]))
     models = [plain(model) for model in dict.fromkeys(rows["model"])]
-    made = chart(height=90 + 28 * len(models), x_factors=columns, y_factors=models, x_label=label)
+    made = chart(height=90 + 28 * len(models), x_factors=across, y_factors=models, x_label=label)
     made.grid.visible = False
     return made
 
 
 def _fill(made: figure, rows: pd.DataFrame, colour: Any) -> None:
-    source = ColumnDataSource(rows.assign(model=[plain(model) for model in rows["model"]]))
+    source = columns(rows.assign(model=[plain(model) for model in rows["model"]]))
     made.rect("column", "model", width=0.96, height=0.92, source=source, fill_color=colour, line_color=None)
     write(made, source, x="column", y="model", text_color="ink", text_align="center", text_baseline="middle")
