@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 
-@pytest.mark.parametrize("name", ["bootstrap", "coverage", "scan"])
+@pytest.mark.parametrize("name", ["bootstrap", "intervals", "report", "scan"])
 def test_benchmarks_run(name, tmp_path, monkeypatch, capsys):
     script = Path(__file__).parents[1] / "benchmarks" / f"{name}.py"
     monkeypatch.setattr(sys, "argv", [script.name, "--quick", "--json", str(tmp_path / "found.json")])
@@ -20,4 +20,4 @@ def test_benchmarks_run(name, tmp_path, monkeypatch, capsys):
         return
     runpy.run_path(str(script), run_name="__main__")
     assert (tmp_path / "found.json").exists()
-    assert {"coverage": "percentile", "scan": "scan ÷ floor"}[name] in capsys.readouterr().out
+    assert {"intervals": "percentile", "report": "megabytes", "scan": "scan ÷ floor"}[name] in capsys.readouterr().out

@@ -150,7 +150,9 @@ def test_templates_are_told(open_page: Opener, report: str) -> None:
     assert "1 other" in row(page, "stamp-1").inner_text()
     detail = open_problem(page, "stamp-1")
     assert "also in 1 other problem" in detail.inner_text()
-    assert marked(detail.locator(".passage .text").first) == STAMP.removesuffix(" bits")  # in the problem a comma follows
+    assert marked(detail.locator(".passage .text").first) == STAMP.removesuffix(
+        " bits"
+    )  # in the problem a comma follows
 
 
 def test_dark_and_light(open_page: Opener, report: str) -> None:

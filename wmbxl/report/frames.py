@@ -92,7 +92,7 @@ def by_group(
         of problems, years in order; problems without the field come last.
     """
     problems = audit.problems[audit.problems["channel"] == channel].set_index("problem_id")
-    groups = problems["format"] if column == "format" else problems["date"].map(year_of)
+    groups = problems["format"] if column == "format" else problems["date"].map(year_of).astype("Int64")
     if groups.isna().all():
         return pd.DataFrame(columns=["group", "problems", "flagged", "flagged_pct"])
     rows = audit_rows(audit.metadata, n, channel).set_index("problem_id")

@@ -73,7 +73,7 @@ def render(audit: Audit, n: int | None = None, channel: str | None = None, analy
     problems = found_problems(audit, n)
     panels = list(_panels(audit, n, channel))
     view = audit.view("S0", n, channel, undecided="exclude").name
-    verdict_panels = list(_verdict_panels(analysis, view)) if analysis else []
+    verdict_panels = list(_verdict_panels(analysis, view, f"S0 at n = {n}")) if analysis else []
     environment = Environment(
         loader=PackageLoader("wmbxl.report", "page"), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
         lstrip_blocks=True,
@@ -195,12 +195,12 @@ def _panels(audit: Audit, n: int, channel: str) -> Iterator[Panel]:
     )  # fmt: skip
 
 
-def _verdict_panels(analysis: Analysis, view: str) -> Iterator[Panel]:
+def _verdict_panels(analysis: Analysis, view: str, name: str) -> Iterator[Panel]:
     """Yield the figures of models' verdicts."""
     tables = analysis.tables
     yield Panel(
         "forest", "Would the scores change without the flagged problems?",
-        f"Accuracy on all problems minus accuracy on {view}, with its interval. An interval that contains zero "
+        f"Accuracy on all problems minus accuracy on {name}, with its interval. An interval that contains zero "
         "is no sign of inflation.",
         verdict_plots.forest(tables["full_vs_view"], view), tables["full_vs_view"],
     )  # fmt: skip
@@ -215,7 +215,7 @@ def _verdict_panels(analysis: Analysis, view: str) -> Iterator[Panel]:
     )  # fmt: skip
     yield Panel(
         "counterfactual", "How large could the inflation be at most?",
-        f"Accuracy on all problems minus accuracy on {view}: as it is, and had all flagged answers been wrong, or all "
+        f"Accuracy on all problems minus accuracy on {name}: as it is, and had all flagged answers been wrong, or all "
         "right.",
         verdict_plots.counterfactual(tables["counterfactual"], view), tables["counterfactual"],
     )  # fmt: skip

@@ -69,8 +69,7 @@ def _columns(frame: pd.DataFrame, category: str, label: str, colour: str) -> fig
     write(made, source, x=category, y="problems", y_offset=-3, text_align="center")
     count(made.yaxis)
     tell(made, [(label, f"@{category}"), ("problems", "@problems")], bars)
-    made.y_range.start = 0
-    made.y_range.range_padding = 0.15
+    made.y_range.start, made.y_range.end = 0, max(1.0, 1.15 * float(frame["problems"].max()))
     return made
 
 
@@ -96,6 +95,7 @@ def by_group(frame: pd.DataFrame) -> figure:
     write(made, source, x="flagged_pct", y="group", x_offset=6, text_baseline="middle")
     tell(made, [("", "@group"), ("found", "@label (@flagged_pct{0.0} %)")], bars)
     made.x_range.start, made.x_range.end = 0, max(5.0, 1.35 * float(frame["flagged_pct"].max()))
+    made.xaxis.bounds = (0, 100)
     return made
 
 

@@ -9,7 +9,7 @@ from statsmodels.stats.proportion import proportion_confint
 from wmbxl.stats.intervals import Interval
 
 # With fewer problems, or with fewer right or wrong answers, intervals cover less than they say;
-# benchmarks/coverage.py measures it.
+# benchmarks/intervals.py measures it.
 FEW_PROBLEMS = 10
 FEW_ANSWERS = 5
 _WEAK = "the interval covers less than it says"

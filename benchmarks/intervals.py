@@ -1,6 +1,6 @@
 """How often 95 % intervals hold the truth, on simulated verdicts.
 
-    python benchmarks/coverage.py [--quick] [--json FILE]
+    python benchmarks/intervals.py [--quick] [--json FILE]
 
 Problems in the view are answered with one known probability and flagged ones with another, so the true
 accuracy and the true difference follow. Each line is one such population. Each simulation draws verdicts,
@@ -142,7 +142,7 @@ def cover(population: Population, batches: int, size: int) -> dict[str, object]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="few simulations, to see that it runs")
-    parser.add_argument("--json", type=Path, default=Path("benchmarks/coverage.json"))
+    parser.add_argument("--json", type=Path, default=Path("benchmarks/intervals.json"))
     options = parser.parse_args()
     batches, size = (1, 200) if options.quick else (20, 2_000)
     rows = []
