@@ -2,7 +2,8 @@
 
     python docs/screenshots.py
 
-It runs the demo, invents verdicts of four models for it (they mean nothing), and writes docs/images/report-*.png.
+It runs the demo, invents verdicts of four models for it (they mean nothing), shortens local paths to the files' names,
+and writes docs/images/report-*.png.
 Needs Playwright (pip install --group test) and Chromium (apt-get install chromium).
 """
 
@@ -58,6 +59,9 @@ def take(browser: Any, page_url: str) -> None:
         page.wait_for_selector("html[data-drawn]")
         if section == "flagged":
             page.locator("#problems > tbody th button").first.click()
+        page.locator(".where").evaluate_all(
+            "places => places.forEach(p => p.textContent = p.textContent.split('/').pop())"
+        )
         if section:
             page.evaluate("id => document.getElementById(id).scrollIntoView()", section)
         page.wait_for_timeout(300)  # for the last frame of the figures

@@ -60,7 +60,7 @@ def make_audit(client: Client, tmp_path_factory: pytest.TempPathFactory) -> Call
     """Audits `documents` and a control corpus, which stands in `broken` bytes if they are given."""
 
     def make(documents: list[str] = DOCUMENTS, problems: list[dict[str, Any]] = PROBLEMS, broken: bytes = b"",
-             out: str | None = None, ns: tuple[int, ...] = (5, 8)) -> wmbxl.Audit:  # fmt: skip
+             out: str | None = None, ns: tuple[int, ...] = (5, 8), cap: int = 20) -> wmbxl.Audit:  # fmt: skip
         folder = tmp_path_factory.mktemp("audit")
         (folder / "problems.jsonl").write_text("".join(json.dumps(record) + "\n" for record in problems))
         lines = b"".join(line(text, id=f"doc-{i}{TAG}") for i, text in enumerate(documents))
@@ -71,7 +71,7 @@ def make_audit(client: Client, tmp_path_factory: pytest.TempPathFactory) -> Call
             wmbxl.Corpus("web", str(folder / "corpus.jsonl"), id_field="id"),
             wmbxl.Corpus("held-out", str(folder / "control.jsonl"), role="control"),
         ]
-        return wmbxl.audit(bench, corpora, out or str(folder / "run"), ns, client=client)
+        return wmbxl.audit(bench, corpora, out or str(folder / "run"), ns, client=client, evidence_cap=cap)
 
     return make
 
