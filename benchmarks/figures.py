@@ -76,7 +76,7 @@ def peak_of(process: int | str = "self") -> int:
     return int(Path(f"/proc/{process}/status").read_text().split("VmHWM:")[1].split()[0]) * 1024
 
 
-def machine(packages: Sequence[str] = ("numba", "numpy", "pyarrow", "dask", "orjson", "msgspec")) -> dict[str, str]:
+def machine(packages: Sequence[str] = ("numba", "numpy", "pyarrow", "dask", "orjson")) -> dict[str, str]:
     """Return what the figures depend on."""
     return {
         "processor": _processor(),

@@ -96,7 +96,10 @@ def write_benchmark(path: Path, benchmark: Benchmark) -> Path:
     return path
 
 
-TABLES = ("metadata.parquet", "metadata_by_corpus.parquet", "ngrams.parquet", "evidence.parquet")
+TABLES = (
+    "problems.parquet", "metadata.parquet", "metadata_by_corpus.parquet", "ngrams.parquet", "evidence.parquet",
+    "spans.parquet",
+)  # fmt: skip
 
 
 def table_bytes(folder: Path) -> dict[str, bytes]:

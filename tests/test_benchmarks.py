@@ -18,7 +18,7 @@ from benchmarks.figures import Figure, at_least, at_most
 ROOT = Path(__file__).parents[1]
 
 
-@pytest.mark.parametrize("name", ["bootstrap", "intervals", "watching"])
+@pytest.mark.parametrize("name", ["bootstrap", "intervals", "report", "watching"])
 def test_scripts_run(name, tmp_path, monkeypatch, capsys):
     script = ROOT / "benchmarks" / f"{name}.py"
     monkeypatch.setattr(sys, "argv", [script.name, "--quick", "--json", str(tmp_path / "found.json")])
@@ -31,7 +31,9 @@ def test_scripts_run(name, tmp_path, monkeypatch, capsys):
         return
     runpy.run_path(str(script), run_name="__main__")
     assert (tmp_path / "found.json").exists()
-    assert {"intervals": "percentile", "watching": "watched, share"}[name] in capsys.readouterr().out
+    assert {"intervals": "percentile", "report": "megabytes", "watching": "watched, share"}[
+        name
+    ] in capsys.readouterr().out
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="peaks are read from /proc")

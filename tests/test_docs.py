@@ -32,6 +32,7 @@ PAGES = sorted(
     [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "cluster").rglob("*.md")],
 )
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
+NOTEBOOKS = sorted((ROOT / "examples").glob("*.ipynb"))
 # Options of other programs that pages mention.
 FOREIGN = {"--python", "--group", "--upgrade", "--strict", "--nworkers", "--nthreads", "--help"}
 
@@ -202,6 +203,20 @@ def test_python_examples_run(script: Path, runs: Mapping[Path, Future[object]]) 
     assert runs[script].result()
 
 
+@pytest.mark.parametrize("notebook", NOTEBOOKS, ids=_name)
+def test_notebooks_run(notebook: Path, tmp_path: Path, environment: dict[str, str]) -> None:
+    nbclient = pytest.importorskip("nbclient", reason="notebooks are not run: pip install nbclient ipykernel")
+    nbformat = pytest.importorskip("nbformat")
+    pytest.importorskip("ipykernel")
+    written = nbformat.read(notebook, as_version=4)
+    assert not any(cell.get("outputs") for cell in written.cells), "clear the outputs before you commit"
+    client = nbclient.NotebookClient(written, timeout=300, resources={"metadata": {"path": str(tmp_path)}})
+    done = client.execute(env=environment)
+    shown = [output for cell in done.cells for output in cell.get("outputs", ())]
+    assert any("<strong>Audit</strong>" in output.get("data", {}).get("text/html", "") for output in shown)
+    assert any("demo-001" in output.get("text", "") for output in shown)
+
+
 def test_yaml_example_runs(demo: Path) -> None:
     assert "Complete" in (demo / "example.txt").read_text(encoding="utf-8")
     assert (demo / "example-audit/metadata.parquet").exists()
@@ -283,6 +298,8 @@ def test_every_reason_of_the_ledger_is_explained() -> None:
         ("metadata_by_corpus", metadata.BY_CORPUS),
         ("ngrams", metadata.NGRAMS),
         ("evidence", metadata.EVIDENCE),
+        ("spans", metadata.SPANS),
+        ("problems", metadata.PROBLEMS),
         ("sketches", metadata.SKETCHES),
         ("ledger", metadata.LEDGER),
     ],

@@ -11,6 +11,7 @@ from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
+from html import escape
 from itertools import islice
 from pathlib import Path
 from typing import Any, Literal
@@ -23,16 +24,17 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from distributed import Client, Future, KilledWorker, LocalCluster
 
-from wmbxl import dashboard, metadata
+from wmbxl import dashboard, metadata, words
 from wmbxl.__about__ import __version__
 from wmbxl.benchmark import Benchmark
 from wmbxl.corpus import BLOCK_SIZE, Corpus
 from wmbxl.dashboard import Outcome
 from wmbxl.errors import RunMismatch, UsageError, WmbxlError
-from wmbxl.folder import RunFolder
+from wmbxl.folder import REPORT, RunFolder
 from wmbxl.index import ProbeIndex
 from wmbxl.plan import Task, check_fields, field_not_found, plan
 from wmbxl.scan import EVIDENCE_CAP
+from wmbxl.spans import find_spans
 from wmbxl.tally import Tally
 from wmbxl.text import Profile
 from wmbxl.views import View, audit_view
@@ -92,7 +94,8 @@ class Audit:
     def metadata(self) -> pd.DataFrame:
         """One row for each problem, channel and n; see `wmbxl.metadata.METADATA`."""
         frame = self.folder.read_table("metadata.parquet").to_pandas()
-        return frame.astype({"in_S0": "boolean", "in_S1": "boolean"})
+        nullable = {"in_S0": "boolean", "in_S1": "boolean", "longest_span": "Int64"}
+        return frame.astype({name: nullable[name] for name in nullable if name in frame})
 
     @cached_property
     def metadata_by_corpus(self) -> pd.DataFrame:
@@ -111,6 +114,17 @@ class Audit:
         return table.to_pandas(types_mapper={pa.int64(): pd.Int64Dtype()}.get)
 
     @cached_property
+    def spans(self) -> pd.DataFrame:
+        """Overlapping evidence of one problem in one document, merged."""
+        table = self._later_table("spans.parquet", "spans were kept")
+        return table.to_pandas(types_mapper={pa.int64(): pd.Int64Dtype()}.get)
+
+    @cached_property
+    def problems(self) -> pd.DataFrame:
+        """The texts that were looked for, one row for each problem and channel."""
+        return self._later_table("problems.parquet", "texts of problems were kept").to_pandas()
+
+    @cached_property
     def ledger(self) -> pd.DataFrame:
         """What became of every piece of every corpus."""
         return self.folder.read_table("ledger.parquet").to_pandas(maps_as_pydicts="strict")
@@ -118,18 +132,33 @@ class Audit:
     @cached_property
     def sketches(self) -> dict[str, np.ndarray[Any, Any]]:
         """The smallest xxh64 of each corpus's distinct documents; uint64, ascending."""
-        if not self.folder.exists("sketches.parquet"):
-            raise UsageError(f"{self.folder.url}: made before corpora were sketched: run the audit again")
-        frame = self.folder.read_table("sketches.parquet").to_pandas()
+        frame = self._later_table("sketches.parquet", "corpora were sketched").to_pandas()
         return {
             corpus["name"]: frame.loc[frame["corpus"] == corpus["name"], "xxh64"].to_numpy()
             for corpus in self.info["corpora"]
         }
 
+    def _later_table(self, name: str, since: str) -> pa.Table:
+        """Read a table that older versions of wmbxl did not write."""
+        if not self.folder.exists(name):
+            raise UsageError(f"{self.folder.url}: made before {since}: run the audit again")
+        return self.folder.read_table(name)
+
     @cached_property
     def index(self) -> ProbeIndex:
         """The index that was looked for."""
         return ProbeIndex.from_bytes(self.folder.read("index.arrow"))
+
+    def _repr_html_(self) -> str:
+        """Return the status and S0 and S1 by n, for a notebook."""
+        columns = ["channel", "n", "problems", "auditable", "flagged", "S0", "S1", "S0_undecided", "S1_undecided"]
+        table = pd.DataFrame(self.info["summary"])[columns]
+        corpora = ", ".join(f"{c['name']} ({c['documents']:,} documents)" for c in self.info["corpora"])
+        return (
+            f"<p><strong>Audit</strong> of {escape(self.info['benchmark']['source'] or 'a benchmark in memory')} "
+            f"against {escape(corpora)}.<br>{escape(words.status(self.info))}</p>{table.to_html(index=False, border=0)}"
+            f"<p><code>{escape(self.folder.url)}</code></p>"
+        )
 
     def view(self, name: Literal["S0", "S1"], n: int, channel: str | None = None, **options: Any) -> View:
         """Return a set of problems by its rule; see `wmbxl.views.audit_view`."""
@@ -203,6 +232,7 @@ def audit(
         check_fields(corpus)
     tasks = [task for corpus in corpora for task in plan(corpus, block_size, index.fingerprint, evidence_cap)]
     with_checkpoint = _open_folder(folder, about, index, tasks, restart, watch)
+    folder.write_table("problems.parquet", metadata.problems_table(benchmark))
     watch.pieces = sum(len(task.shards) for task in tasks)
     watch.file_bytes = sum(task.file_bytes for task in tasks)
     job = Job(
@@ -293,6 +323,7 @@ def _open_folder(
             f"{stale} checkpoint(s) in {folder.url} belong to shards, block sizes or options that have changed, and "
             "are not used; what they covered is scanned again"
         )
+    folder.remove(REPORT)  # it speaks of an earlier state
     folder.write("index.arrow", index.to_bytes())
     folder.write_json({**about, "tasks": len(tasks)})
     return keys
@@ -425,11 +456,18 @@ def _finish(
             raise field_not_found(corpus, tally.names)
     gaps = {name: _unread_share(tally) > accept_unread for name, tally in total.items()}
     release = [corpus.name for corpus in corpora if corpus.role == "release"]
-    table = metadata.metadata_table(index, [total[name] for name in release], any(gaps[name] for name in release))
+    spans = {name: find_spans(index, tally) for name, tally in total.items()}
+    table = metadata.metadata_table(
+        index,
+        [total[name] for name in release],
+        any(gaps[name] for name in release),
+        [spans[name] for name in release],
+    )
     folder.write_table("metadata.parquet", table)
     folder.write_table("metadata_by_corpus.parquet", metadata.by_corpus_table(index, total))
     folder.write_table("ngrams.parquet", metadata.ngrams_table(index, total))
     folder.write_table("evidence.parquet", metadata.evidence_table(index, total, ledger.rows))
+    folder.write_table("spans.parquet", metadata.spans_table(index, spans, ledger.rows))
     folder.write_table("sketches.parquet", metadata.sketches_table(total))
     folder.write("ledger.parquet", ledger.to_bytes())
     folder.write_json(

@@ -7,6 +7,7 @@ from importlib.resources import files
 from wmbxl.audit import Audit, audit
 from wmbxl.benchmark import Benchmark, read_benchmark
 from wmbxl.corpus import Corpus
+from wmbxl.report.page import write_report
 from wmbxl.watch import Watch
 
 NS = (8, 10, 12, 13, 15)
@@ -27,5 +28,7 @@ def demo_corpus() -> Corpus:
 
 
 def run_demo(out: str, watch: Watch | None = None) -> Audit:
-    """Audit the demo benchmark against the demo corpus on a local cluster of two processes."""
-    return audit(demo_benchmark(), [demo_corpus()], out, ns=NS, workers=2, watch=watch)
+    """Audit the demo benchmark against the demo corpus on a local cluster of two processes, and write the report."""
+    done = audit(demo_benchmark(), [demo_corpus()], out, ns=NS, workers=2, watch=watch)
+    write_report(done)
+    return done

@@ -14,7 +14,7 @@ from wmbxl.folder import RunFolder
 from wmbxl.views import audit_rows
 
 EXAMPLES = 20
-_TABLES = ("metadata", "metadata_by_corpus", "ngrams", "evidence", "ledger")
+_TABLES = ("metadata", "metadata_by_corpus", "ngrams", "evidence", "spans", "ledger")
 _BINS = (0, 1, 2, 5, 10, 100, 1000)
 
 

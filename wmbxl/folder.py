@@ -18,9 +18,10 @@ from wmbxl.errors import NothingMatches, UsageError, WmbxlError
 from wmbxl.streams import is_local, retry
 
 CHECKPOINTS = "checkpoints"
+REPORT = "report.html"
 FILES = (
-    "audit.json", "index.arrow", "metadata.parquet", "metadata_by_corpus.parquet", "ngrams.parquet",
-    "evidence.parquet", "sketches.parquet", "ledger.parquet",
+    "audit.json", "index.arrow", "problems.parquet", "metadata.parquet", "metadata_by_corpus.parquet",
+    "ngrams.parquet", "evidence.parquet", "spans.parquet", "sketches.parquet", "ledger.parquet", REPORT,
 )  # fmt: skip
 
 
@@ -88,7 +89,11 @@ class RunFolder:
 
     def clear(self) -> None:
         """Delete the files of an audit, and nothing else that the folder holds."""
-        for name in (*FILES, CHECKPOINTS):
+        self.remove(*FILES, CHECKPOINTS)
+
+    def remove(self, *names: str) -> None:
+        """Delete what is there of these files and folders."""
+        for name in names:
             filesystem, path = self._place(name)
             if filesystem.exists(path):
                 filesystem.rm(path, recursive=True)

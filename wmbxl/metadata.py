@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import date
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from wmbxl.benchmark import Benchmark
 from wmbxl.index import ProbeIndex
+from wmbxl.records import get_field
 from wmbxl.tally import Sparse, Tally
+from wmbxl.text import replace_surrogates
 
 Array = np.ndarray[Any, Any]
 
@@ -24,7 +28,17 @@ _COUNTS = [
     ("docs_total", pa.int64()),
     ("unique_ngrams_total", pa.int64()),
 ]
-METADATA = pa.schema([*_ENTRY, *_COUNTS, ("auditable", pa.bool_()), ("in_S0", pa.bool_()), ("in_S1", pa.bool_())])
+_LABELS = [("auditable", pa.bool_()), ("in_S0", pa.bool_()), ("in_S1", pa.bool_())]
+PROBLEMS = pa.schema(
+    [
+        ("problem_id", pa.string()),
+        ("channel", pa.string()),
+        ("text", pa.large_string()),
+        ("format", pa.string()),
+        ("date", pa.string()),
+    ]
+)
+METADATA = pa.schema([*_ENTRY, *_COUNTS, *_LABELS, ("longest_span", pa.int64())])
 BY_CORPUS = pa.schema([*_ENTRY, ("corpus", pa.string()), *_COUNTS])
 NGRAMS = pa.schema(
     [
@@ -53,6 +67,22 @@ EVIDENCE = pa.schema(
         ("snippet", pa.large_string()),
     ]
 )
+SPANS = pa.schema(
+    [
+        ("problem_id", pa.string()),
+        ("channel", pa.string()),
+        ("n", pa.int32()),
+        ("corpus", pa.string()),
+        ("shard", pa.string()),
+        ("row", pa.int64()),
+        ("document_id", pa.string()),
+        ("start", pa.int64()),
+        ("end", pa.int64()),
+        ("tokens", pa.int64()),
+        ("windows", pa.int64()),
+        ("sampled", pa.bool_()),
+    ]
+)
 SKETCHES = pa.schema([("corpus", pa.string()), ("xxh64", pa.uint64())])
 LEDGER = pa.schema(
     [
@@ -79,6 +109,31 @@ LEDGER = pa.schema(
     ]
 )
 
+# Where benchmarks keep a problem's task format and the date of its source; the first field that a record has counts.
+FORMAT_FIELDS = ("type", "format", "task_format", "question_type")
+DATE_FIELDS = ("year", "date", "published", "arxiv_id", "paper_id")
+
+
+def problems_table(benchmark: Benchmark) -> pa.Table:
+    """Return the texts that are looked for, schema `PROBLEMS`."""
+    rows = [
+        {
+            "problem_id": problem.id,
+            "channel": channel,
+            "text": replace_surrogates(problem.surfaces[channel]),
+            "format": _first_of(problem.record, FORMAT_FIELDS),
+            "date": _first_of(problem.record, DATE_FIELDS),
+        }
+        for problem in benchmark.problems
+        for channel in benchmark.channels
+    ]
+    return pa.Table.from_pylist(rows, schema=PROBLEMS)
+
+
+def _first_of(record: Mapping[str, Any], names: Sequence[str]) -> str | None:
+    values = (get_field(record, name) for name in names)
+    return next((replace_surrogates(str(v)) for v in values if isinstance(v, str | int | date) and str(v)), None)
+
 
 def _entry_columns(index: ProbeIndex) -> dict[str, Array]:
     """Return problem, channel and n of every entry."""
@@ -104,7 +159,7 @@ def _counts(index: ProbeIndex, grams: Sparse, entries: Sparse) -> dict[str, Arra
     }
 
 
-def metadata_table(index: ProbeIndex, release: Sequence[Tally], gaps: bool) -> pa.Table:
+def metadata_table(index: ProbeIndex, release: Sequence[Tally], gaps: bool, spans: Sequence[pa.Table] = ()) -> pa.Table:
     """Return the per-problem metadata, schema `METADATA`.
 
     Parameters
@@ -113,6 +168,8 @@ def metadata_table(index: ProbeIndex, release: Sequence[Tally], gaps: bool) -> p
         Of the corpora that decide S0 and S1.
     gaps : bool
         Whether any of them was not read whole. Then labels that more reading could change are null.
+    spans : sequence of pyarrow.Table
+        Of each of them, from `wmbxl.spans.find_spans`. Of what was found and is in no span the longest is null.
     """
     empty = [Tally.empty(index.fingerprint, len(index.ns), 0)]
     counts = _counts(
@@ -123,7 +180,16 @@ def metadata_table(index: ProbeIndex, release: Sequence[Tally], gaps: bool) -> p
     documents = counts["docs_total"]
     labels = {"in_S0": documents == 0, "in_S1": documents <= S1_DOCUMENTS}
     undecided = {name: pa.array(label, mask=label if gaps else None) for name, label in labels.items()}
-    columns = {**_entry_columns(index), **counts, "auditable": counts["n_grams_total"] > 0, **undecided}
+    longest = np.zeros(index.entries, dtype=np.int64)
+    for table in spans:
+        np.maximum.at(longest, table["entry"].to_numpy(), table["tokens"].to_numpy())
+    columns = {
+        **_entry_columns(index),
+        **counts,
+        "auditable": counts["n_grams_total"] > 0,
+        **undecided,
+        "longest_span": pa.array(longest, mask=(longest == 0) & (documents > 0)),
+    }
     return pa.table(columns, schema=METADATA)
 
 
@@ -190,33 +256,53 @@ class RowNumbers:
 
 def evidence_table(index: ProbeIndex, tallies: Mapping[str, Tally], rows: RowNumbers) -> pa.Table:
     """Return the evidence, schema `EVIDENCE`: by problem, channel and n, then corpus, then priority."""
-    tables = [EVIDENCE.empty_table()]
-    order: list[Array] = []
-    entry_columns = _entry_columns(index)
+    tables = []
     for name, tally in tallies.items():
         found = tally.evidence
-        entry, grams = found["entry"].to_numpy(), found["gram"].to_numpy()
-        places = zip(found["shard"].to_pylist(), found["piece"].to_pylist(), found["row"].to_pylist(), strict=True)
-        firsts = {
-            place: rows.first_row(*place)
-            for place in set(zip(found["shard"].to_pylist(), found["piece"].to_pylist(), strict=True))
-        }
+        grams = found["gram"].to_numpy()
         columns = {
-            **{key: values[entry] for key, values in entry_columns.items()},
-            "corpus": [name] * len(entry),
-            "shard": found["shard"],
-            "row": [None if firsts[s, p] is None else firsts[s, p] + row for s, p, row in places],
-            "document_id": found["document_id"],
-            "start": found["start"],
-            "end": found["end"],
+            **_places(index, name, found, rows),
             "ngram": [index.ngram(gram) for gram in grams],
             "xxh64": np.array([index.key(gram) for gram in grams], dtype=np.uint64),
             "snippet": found["snippet"],
         }
-        tables.append(pa.table(columns, schema=EVIDENCE))
-        order.append(entry)
-    table = pa.concat_tables(tables)
-    return table.take(np.argsort(np.concatenate(order), kind="stable")) if order else table
+        tables.append((found["entry"], pa.table(columns, schema=EVIDENCE)))
+    return _by_entry(tables, EVIDENCE)
+
+
+def spans_table(index: ProbeIndex, spans: Mapping[str, pa.Table], rows: RowNumbers) -> pa.Table:
+    """Return the spans of each corpus, schema `SPANS`: by problem, channel and n, then corpus, then place."""
+    tables = []
+    for name, found in spans.items():
+        measures = {key: found[key] for key in ("tokens", "windows", "sampled")}
+        tables.append((found["entry"], pa.table({**_places(index, name, found, rows), **measures}, schema=SPANS)))
+    return _by_entry(tables, SPANS)
+
+
+def _places(index: ProbeIndex, corpus: str, found: pa.Table, rows: RowNumbers) -> dict[str, Any]:
+    """Return whose evidence or spans these are, and where."""
+    entry = found["entry"].to_numpy()
+    pieces = list(zip(found["shard"].to_pylist(), found["piece"].to_pylist(), strict=True))
+    firsts = {piece: rows.first_row(*piece) for piece in set(pieces)}
+    return {
+        **{key: values[entry] for key, values in _entry_columns(index).items()},
+        "corpus": [corpus] * len(entry),
+        "shard": found["shard"],
+        "row": [
+            None if (first := firsts[piece]) is None else first + row
+            for piece, row in zip(pieces, found["row"].to_pylist(), strict=True)
+        ],
+        "document_id": found["document_id"],
+        "start": found["start"],
+        "end": found["end"],
+    }
+
+
+def _by_entry(tables: Sequence[tuple[Any, pa.Table]], schema: pa.Schema) -> pa.Table:
+    """Put the tables of several corpora under one another and order the rows by entry."""
+    table = pa.concat_tables([schema.empty_table(), *(table for _, table in tables)])
+    entries = np.concatenate([np.empty(0, dtype=np.int64), *(entry.to_numpy() for entry, _ in tables)])
+    return table.take(np.argsort(entries, kind="stable"))
 
 
 def ledger_table(lines: Iterable[Mapping[str, Any]]) -> pa.Table:

@@ -347,14 +347,25 @@ def snapshot_views(records: pd.DataFrame, snapshot: str, field: str) -> Snapshot
     )
 
 
+def arxiv_month(text: str) -> str | None:
+    """Return the month that an arXiv id tells, or None if it is none.
+
+    Examples
+    --------
+    >>> arxiv_month("2411.02757v1"), arxiv_month("hep-th/9901001"), arxiv_month("17")
+    ('2024-11', '1999-01', None)
+    """
+    arxiv = _ARXIV_ID.fullmatch(text)
+    if not arxiv:
+        return None
+    year, month = arxiv.groups()
+    return f"{'19' if year > '90' else '20'}{year}-{month}"
+
+
 def _period(problem: object, value: object, field: str) -> pd.Period:
     text = str(value).strip()
-    arxiv = _ARXIV_ID.fullmatch(text)
-    if arxiv:
-        year, month = arxiv.groups()
-        text = f"{'19' if year > '90' else '20'}{year}-{month}"
     try:
-        return pd.Period(text)
+        return pd.Period(arxiv_month(text) or text)
     except ValueError:
         raise UsageError(
             f"problem {problem!r}: expected a date (YYYY, YYYY-MM or YYYY-MM-DD) or an arXiv id in "

@@ -14,6 +14,7 @@ from wmbxl.errors import UsageError, WmbxlError
 _VERBS = {
     "audit": "auditing",
     "status": "auditing",
+    "report": "reporting",
     "export": "auditing",
     "recheck": "auditing",
     "demo": "auditing",

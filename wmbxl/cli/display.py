@@ -14,24 +14,17 @@ from rich.table import Table
 from rich.text import Text
 
 from wmbxl.audit import Audit
-from wmbxl.folder import RunFolder
-from wmbxl.records import GAPS, REPAIRED
+from wmbxl.folder import REPORT, RunFolder
+from wmbxl.records import GAPS
 from wmbxl.units import duration, size
 from wmbxl.watch import Watch
+from wmbxl.words import SKIPPED, status, without_field
 
 console = Console()
 _progress = Console(stderr=True)
 
 LINE_EVERY = 10.0  # seconds between lines where there is no terminal
 LOOK_EVERY = 0.1  # seconds between looks for the address of the live page
-
-_MEANING = {
-    "text_missing": "records without the text field",
-    "text_null": "records with a null text",
-    "text_empty": "records with an empty text",
-    REPAIRED: "records with bytes that are not UTF-8, audited with U+FFFD in their place",
-    **GAPS,
-}
 
 
 @contextmanager
@@ -109,38 +102,19 @@ def show_audit(audit: Audit) -> None:
         f"Files: {audit.folder.url} (metadata, evidence, ngrams, ledger as Parquet; audit.json)",
         soft_wrap=True,
     )
-    console.print(f"Look at the matches:  wmbxl recheck {audit.folder.url}", highlight=False, soft_wrap=True)
+    if audit.folder.exists(REPORT):
+        console.print(f"Look at the matches:  {audit.folder.url}/{REPORT}", highlight=False, soft_wrap=True)
+    else:
+        console.print(f"Look at the matches:  wmbxl report {audit.folder.url}", highlight=False, soft_wrap=True)
+    console.print(f"Recompute them:       wmbxl recheck {audit.folder.url}", highlight=False, soft_wrap=True)
 
 
 def _say_status(info: dict[str, Any]) -> None:
-    accepted = [c for c in info["corpora"] if c["unread_bytes"] and c["unread_share"] <= info["accept_unread"]]
-    gaps = [c for c in info["corpora"] if c["unread_share"] > info["accept_unread"]]
-    if gaps and all(corpus["role"] != "release" for corpus in gaps):
-        names = ", ".join(f"{corpus['name']} ({corpus['role']})" for corpus in gaps)
-        console.print(
-            f"[bold red]Incomplete:[/] part of {names} was not read. S0 and S1 are decided all the same: the corpora "
-            "with the role release were read."
-        )
-    elif gaps:
-        console.print(
-            "[bold red]Incomplete:[/] part of a corpus was not read, so problems without enough hits are neither in "
-            "S0/S1 nor out of them. Mend the input and run the same command again, or accept the gap with "
-            "--accept-unread."
-        )
-    elif accepted:
-        names = ", ".join(f"{c['name']} {c['unread_share']:.2%}" for c in accepted)
-        console.print(
-            f"[bold]Complete[/], with an accepted gap (unread: {names}; accepted: {info['accept_unread']:.2%})."
-        )
-    else:
-        console.print("[bold green]Complete:[/] every byte of every corpus was read.")
-    for corpus in info["corpora"]:
-        if corpus["pieces_without_field"]:
-            console.print(
-                f"[bold yellow]Look at this:[/] in {corpus['pieces_without_field']:,} piece(s) of {corpus['name']} no "
-                f"record has the field {corpus['text_field']!r}, so they hold nothing to audit (the ledger names "
-                "them). If their text has another name, give them a corpus of their own with that field."
-            )
+    word, _, rest = status(info).partition(" ")
+    colour = "red" if word.startswith("Incomplete") else "green"
+    console.print(Text.assemble((word, f"bold {colour}"), f" {rest}"))
+    for sentence in without_field(info):
+        console.print(Text.assemble(("Look at this:", "bold yellow"), f" {sentence}"))
 
 
 def _views(info: dict[str, Any]) -> Table:
@@ -187,7 +161,7 @@ def _say_gaps(corpus: dict[str, Any]) -> None:
     for reason, amount in corpus["skipped"].items():
         colour = "red" if reason in GAPS else "yellow"
         console.print(
-            f"  {corpus['name']}: [{colour}]{amount['records']:,}[/] {_MEANING[reason]} ({reason}, "
+            f"  {corpus['name']}: [{colour}]{amount['records']:,}[/] {SKIPPED[reason]} ({reason}, "
             f"{size(amount['bytes'])})"
         )
     if corpus["left_out"]:

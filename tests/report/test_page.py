@@ -1,0 +1,166 @@
+"""The page without a browser: its numbers, its size, where it goes, and what it refuses."""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+import runpy
+from collections.abc import Callable
+from pathlib import Path
+
+import fsspec
+import pandas as pd
+import pyarrow as pa
+import pytest
+from bokeh.plotting import figure
+from click.testing import CliRunner
+from distributed import Client
+
+import wmbxl
+from tests.report.conftest import PROBLEMS
+from wmbxl.cli import main
+from wmbxl.errors import UsageError
+from wmbxl.report import frames, plots, verdict_plots
+from wmbxl.report.evidence import found_problems
+from wmbxl.report.page import render, write_report
+
+
+def test_frames_say_what_the_metadata_says(hostile: wmbxl.Audit) -> None:
+    rows = hostile.metadata.query("n == 8 and channel == 'prompt'").set_index("problem_id")
+    flagged = rows[rows["docs_total"] > 0]
+    by_n = frames.sensitivity(hostile).set_index("n").loc[8]
+    assert (by_n["flagged"], by_n["S0"]) == (len(flagged), rows["in_S0"].sum())
+    assert by_n["S0_pct"] == 100 * rows["in_S0"].sum() / len(rows)
+    documents = frames.documents(hostile, 8).set_index("documents")["problems"]
+    assert documents.sum() == len(flagged)
+    assert documents["11–100"] == (flagged["docs_total"] > 10).sum() > 0
+    shares = frames.found_share(hostile, 8).set_index("share")["problems"]
+    whole = flagged["unique_ngrams_total"] == flagged["n_grams_unique"]
+    assert (shares["all"], shares.sum()) == (whole.sum(), len(flagged))
+    corpora = frames.by_corpus(hostile, 8).set_index("corpus")
+    assert corpora.loc["web", "problems"] == len(flagged)
+    assert dict(corpora.loc["held-out", ["problems", "only_here", "role"]]) == {
+        "problems": 1, "only_here": 1, "role": "control",
+    }  # fmt: skip
+
+
+def test_groups_come_from_the_records(hostile: wmbxl.Audit) -> None:
+    formats = frames.by_group(hostile, "format", 8).set_index("group")
+    assert dict(formats["problems"]) == {"MCQ": 4, "$$x$$": 1, "</script><b>bold</b>": 1, "(none)": 2}
+    assert formats.loc["MCQ", "flagged_pct"] == 100
+    years = frames.by_group(hostile, "year", 8)
+    assert years[["group", "problems", "flagged"]].to_numpy().tolist() == [
+        ["2023", 2, 2], ["2024", 1, 1], ["(none)", 5, 3],
+    ]  # fmt: skip
+
+
+def test_no_groups_without_fields(make_audit: Callable[..., wmbxl.Audit]) -> None:
+    bare = [{"problem_id": str(i), "text": problem["text"], "answer": ""} for i, problem in enumerate(PROBLEMS)]
+    page = render(made := make_audit(problems=bare), n=8)
+    assert frames.by_group(made, "format", 8).empty
+    assert "By task format" not in page and "By year" not in page
+
+
+def test_what_was_found_is_marked_though_evidence_is_a_sample(hostile: wmbxl.Audit) -> None:
+    found = {(problem.problem_id, problem.channel): problem for problem in found_problems(hostile, 8)}
+    latex = found["latex", "prompt"]
+    assert latex.documents == 14 and latex.share == 1
+    assert [latex.text[start:end] for start, end in latex.found] == [latex.text]
+    assert sum(len(passage.matches) for passage in latex.passages) == hostile.info["evidence_cap"]
+    assert found["elsewhere", "prompt"].documents == 0
+    assert found["elsewhere", "prompt"].elsewhere == 1
+    assert found["stamp-1", "prompt"].others == 1
+    assert ("absent", "prompt") not in found
+
+
+def test_rows_of_unknown_documents_stand_alone(make_audit: Callable[..., wmbxl.Audit]) -> None:
+    made = make_audit()
+    before = sum(len(passage.matches) for problem in found_problems(made, 8) for passage in problem.passages)
+    for name in ("evidence.parquet", "spans.parquet"):  # as behind a part that could not be read
+        table = made.folder.read_table(name)
+        unknown = pa.nulls(len(table), pa.int64())
+        made.folder.write_table(name, table.set_column(table.schema.get_field_index("row"), "row", unknown))
+    passages = [p for problem in found_problems(wmbxl.Audit.open(made.folder.url), 8) for p in problem.passages]
+    assert len(passages) == before
+    assert {(len(p.matches), p.tokens, p.sampled, p.row) for p in passages} == {(1, 8, True, None)}
+    assert "row unknown" in render(wmbxl.Audit.open(made.folder.url), n=8)
+
+
+def test_without_evidence_counts_are_shown_all_the_same(make_audit: Callable[..., wmbxl.Audit]) -> None:
+    made = make_audit(cap=0)
+    [latex] = [problem for problem in found_problems(made, 8) if problem.problem_id == "latex"]
+    assert (latex.documents, latex.share, latex.longest, latex.passages) == (14, 1, None, [])
+    assert [latex.text[start:end] for start, end in latex.found] == [latex.text]
+    assert "?<span" in render(made, n=8)
+
+
+def test_figures_can_be_composed(hostile: wmbxl.Audit) -> None:
+    made = [
+        plots.sensitivity(frames.sensitivity(hostile)),
+        plots.documents(frames.documents(hostile, 8)),
+        plots.found_share(frames.found_share(hostile, 8)),
+        plots.by_group(frames.by_group(hostile, "format", 8)),
+        plots.by_corpus(frames.by_corpus(hostile, 8)),
+    ]
+    assert all(isinstance(drawn, figure) for drawn in made)
+    compared = pd.DataFrame({"view": ["S0-n8"], "model": ["m"]})
+    with pytest.raises(UsageError, match=r"no view 'S1'.*S0-n8"):
+        verdict_plots.forest(compared, "S1")
+
+
+def test_a_page_holds_no_address_to_load_from(report: str) -> None:
+    page = Path(report).read_text(encoding="utf-8")
+    head = re.sub(r"<script>.*?</script>", "", page, flags=re.S)
+    assert not re.findall(r"<(?:script|link|img|iframe)[^>]+(?:src|href)=", head)
+    assert "default-src 'none'" in html.unescape(head)
+
+
+def test_size(tmp_path: Path, client: Client) -> None:
+    script = Path(__file__).parents[2] / "benchmarks" / "report.py"
+    audit = runpy.run_path(str(script))["make_audit"](tmp_path, client, 4027, 200, 20)
+    assert len(audit.evidence) == 4000
+    assert Path(write_report(audit)).stat().st_size < 8e6
+
+
+def test_an_audit_in_a_notebook(hostile: wmbxl.Audit, incomplete: wmbxl.Audit) -> None:
+    shown = hostile._repr_html_()
+    assert "Complete: every byte of every corpus was read." in shown and len(shown) < 5000
+    assert "<strong>Audit</strong>" in shown and "Incomplete: " in incomplete._repr_html_()
+
+
+def test_remote_folders(make_audit: Callable[..., wmbxl.Audit]) -> None:
+    made = make_audit(out="memory://reports/run")
+    done = CliRunner().invoke(main, ["report", "memory://reports/run"], catch_exceptions=False)
+    assert done.output.strip() == "memory://reports/run/report.html"
+    page = fsspec.filesystem("memory").cat_file("/reports/run/report.html").decode()
+    assert f"n = {max(made.info['ns'])}" in page
+
+
+def test_a_page_does_not_outlive_its_audit(make_audit: Callable[..., wmbxl.Audit]) -> None:
+    made = make_audit(out="memory://stale/run")
+    write_report(made)
+    assert made.folder.exists("report.html")
+    make_audit(out="memory://stale/run")
+    assert not made.folder.exists("report.html")
+
+
+def test_wrong_usage_says_what_to_change(hostile: wmbxl.Audit, tmp_path: Path) -> None:
+    def refused(*arguments: str) -> str:
+        done = CliRunner().invoke(main, ["report", hostile.folder.url, *arguments])
+        assert done.exit_code == 2
+        return done.output
+
+    assert "it holds n = 5, 8 and prompt, answer; choose with -n and --channel" in refused("-n", "13")
+    assert "choose with -n and --channel" in refused("--channel", "text")
+    assert "give --verdicts FILE too" in refused("-B", "100")
+    assert "no such file" in refused("--verdicts", str(tmp_path / "none.jsonl"))
+    old = tmp_path / "old"
+    old.mkdir()
+    for name in ("audit.json", "metadata.parquet", "metadata_by_corpus.parquet", "ngrams.parquet", "evidence.parquet"):
+        (old / name).write_bytes(hostile.folder.read(name))
+    done = CliRunner().invoke(main, ["report", str(old)])
+    assert done.exit_code == 2 and "run the audit again" in done.output
+    (old / "audit.json").write_text(json.dumps({"status": "running"}))
+    done = CliRunner().invoke(main, ["report", str(old)])
+    assert done.exit_code == 2 and "not finished" in done.output

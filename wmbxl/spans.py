@@ -1,0 +1,145 @@
+"""Runs of overlapping matches of one problem in one document, each merged into one span."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
+from operator import itemgetter
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from wmbxl.index import ProbeIndex
+from wmbxl.scan import CONTEXT
+from wmbxl.tally import Tally
+from wmbxl.text import Normaliser, Token, ngrams
+
+Array = np.ndarray[Any, Any]
+Window = Sequence[Token]  # n tokens in a row, with their places in the document
+
+_PLACE = ("shard", "piece", "row")  # as in `wmbxl.tally.EVIDENCE`
+SPANS = pa.schema(
+    [
+        ("entry", pa.int64()),
+        ("shard", pa.string()),
+        ("piece", pa.int64()),
+        ("row", pa.int64()),
+        ("document_id", pa.string()),
+        ("start", pa.int64()),
+        ("end", pa.int64()),
+        ("tokens", pa.int64()),
+        ("windows", pa.int64()),
+        ("sampled", pa.bool_()),
+    ]
+)
+
+
+def find_spans(index: ProbeIndex, tally: Tally) -> pa.Table:
+    """Merge overlapping matches of one entry (problem, channel, n) in one document.
+
+    Evidence is a sample. What stands beside a match in its snippet is looked at too, so a span has holes only where
+    two rows of the sample are further apart than their snippets reach.
+
+    Parameters
+    ----------
+    index : ProbeIndex
+    tally : Tally
+
+    Returns
+    -------
+    pyarrow.Table
+        Schema `SPANS`, by entry, then by place. ``sampled``: the spans of the entry hold fewer windows than it has
+        hits, so there are more spans, or longer ones.
+    """
+    which, entries = index.owner_entries(tally.grams.keys)
+    hits = np.bincount(entries, weights=tally.grams.counts[which, 0], minlength=index.entries)
+    rows = tally.evidence.sort_by([(name, "ascending") for name in ("entry", *_PLACE, "start")]).to_pylist()
+    normaliser, words = Normaliser(index.profile), _Words(index)
+    spans: list[dict[str, Any]] = []
+    for entry, part in groupby(rows, itemgetter("entry")):
+        owned, n = words.ngrams(entry)
+        found = [
+            span
+            for _, group in groupby(part, itemgetter(*_PLACE))
+            for span in _document_spans(list(group), owned, n, normaliser)
+        ]
+        sampled = sum(span["windows"] for span in found) < hits[entry]
+        spans.extend({**span, "sampled": sampled} for span in found)
+    return pa.Table.from_pylist(spans, schema=SPANS)
+
+
+class _Words:
+    """The n-grams of the index's entries."""
+
+    def __init__(self, index: ProbeIndex) -> None:
+        self._ns = index.ns
+        self._bounds = index.arrays["surface_bounds"]
+        self._text = index.arrays["text"].tobytes().decode().split(" ")
+
+    def ngrams(self, entry: int) -> tuple[frozenset[str], int]:
+        """Return the n-grams of an entry, and n."""
+        surface, length = divmod(entry, len(self._ns))
+        n = self._ns[length]
+        return frozenset(ngrams(self._text[self._bounds[surface] : self._bounds[surface + 1]], n)), n
+
+
+def _document_spans(
+    rows: Sequence[dict[str, Any]], owned: frozenset[str], n: int, normaliser: Normaliser
+) -> Iterator[dict[str, Any]]:
+    """Yield the spans of one entry in one document."""
+    windows = {
+        window[0].start: window
+        for row in rows
+        for window in windows_in(row["snippet"], row["start"], row["end"], owned, n, normaliser)
+    }
+    for run in merge(windows[start] for start in sorted(windows)):
+        yield {
+            **{name: rows[0][name] for name in ("entry", *_PLACE, "document_id")},
+            "start": run[0][0].start,
+            "end": run[-1][-1].end,
+            "tokens": len({token.start for window in run for token in window}),
+            "windows": len(run),
+        }
+
+
+def merge(windows: Iterable[Window]) -> Iterator[list[Window]]:
+    """Yield the runs of overlapping windows; `windows` come in order of their start.
+
+    Examples
+    --------
+    >>> tokens = Normaliser().locate("let x be given so that let x be")
+    >>> [len(run) for run in merge([tokens[0:3], tokens[1:4], tokens[6:9]])]
+    [2, 1]
+    """
+    run: list[Window] = []
+    for window in windows:
+        if run and window[0].start >= run[-1][-1].end:
+            yield run
+            run = []
+        run.append(window)
+    if run:
+        yield run
+
+
+def windows_in(
+    snippet: str, start: int, end: int, owned: frozenset[str], n: int, normaliser: Normaliser
+) -> Iterator[Window]:
+    """Yield the windows of `n` tokens in a snippet of the evidence that are among the n-grams `owned`.
+
+    Parameters
+    ----------
+    snippet : str
+        The match at `start` to `end` of a document, with up to `wmbxl.scan.CONTEXT` code points on either side.
+    """
+    before = min(CONTEXT, start)
+    after = len(snippet) - before - (end - start)
+    tokens = normaliser.locate(snippet)
+    if tokens and before == CONTEXT and tokens[0].start == 0:  # the snippet may begin in the middle of a token
+        tokens = tokens[1:]
+    if tokens and after == CONTEXT and tokens[-1].end == len(snippet):
+        tokens = tokens[:-1]
+    placed = [Token(token.start + start - before, token.end + start - before, token.text) for token in tokens]
+    for i, ngram in enumerate(ngrams([token.text for token in placed], n)):
+        if ngram in owned:
+            yield placed[i : i + n]
