@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    """Headless Chromium; there is one for all tests, since Playwright can be started only once in a thread."""
+    """Headless Chromium, for one module: while it is open, Playwright's loop runs in this thread and no other can."""
     playwright = pytest.importorskip("playwright.sync_api", reason="no browser: pip install playwright")
     program = os.environ.get("CHROMIUM") or shutil.which("chromium")
     if program is None:

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from wmbxl.index import ProbeIndex
-from wmbxl.scan import CONTEXT
+from wmbxl.sample import CONTEXT
 from wmbxl.tally import Tally
 from wmbxl.text import Normaliser, Token, ngrams
 

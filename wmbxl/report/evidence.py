@@ -11,7 +11,7 @@ import pandas as pd
 
 from wmbxl.audit import Audit
 from wmbxl.report.frames import year_of
-from wmbxl.scan import CONTEXT
+from wmbxl.sample import CONTEXT
 from wmbxl.text import Normaliser, Token, ngrams
 
 Range = tuple[int, int]  # code points, the end exclusive
