@@ -132,9 +132,10 @@ class Corpus:
         """
         if block_size < SMALLEST_BLOCK:
             raise UsageError(f"block_size must be at least {SMALLEST_BLOCK} bytes, not {block_size}")
-        with ThreadPoolExecutor(16) as pool:
-            cuts = pool.map(lambda shard: _cut(shard, block_size), self.listing.shards)
-            return [piece for pieces in cuts for piece in pieces]
+        large = [shard for shard in self.listing.shards if shard.size > block_size]
+        with ThreadPoolExecutor(16) as pool:  # only files that may be cut are looked into
+            cuts = dict(zip(large, pool.map(lambda shard: _cut(shard, block_size), large), strict=True))
+        return [piece for shard in self.listing.shards for piece in cuts.get(shard, (shard,))]
 
     def to_bag(self, block_size: int = BLOCK_SIZE) -> dask.bag.Bag:
         """Return the documents as a Dask bag of dicts: ``text``, ``shard``, ``row`` in the piece, ``document_id``."""
@@ -340,8 +341,6 @@ def _without_doubles(shards: Iterable[Shard]) -> tuple[list[Shard], list[LeftOut
 
 def _cut(shard: Shard, block_size: int) -> list[Shard]:
     """Cut a file into pieces of about `block_size` bytes, if its format allows it."""
-    if shard.size <= block_size:
-        return [shard]
     source = streams.Source(shard.url, shard.options.storage_options)
     try:
         head = source.read(formats.HEAD)

@@ -19,7 +19,7 @@ TASKS_AIMED_AT = 4096  # small shards share tasks so that there aren't many more
 _SAMPLED = 3  # shards looked into before the start
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Task:
     """Pieces that are scanned together and leave one checkpoint.
 

@@ -32,7 +32,7 @@ class ReadOptions:
     storage_options: dict[str, Any] = field(default_factory=dict, repr=False, hash=False, compare=False)
 
 
-@dataclass(frozen=True, order=True)
+@dataclass(frozen=True, order=True, slots=True)  # there may be a million of them
 class Shard:
     """A file of a corpus, or a piece of one.
 
