@@ -364,3 +364,145 @@ def test_what_is_entered_is_found(entered: set[int], others: set[int]) -> None:
         at = look_up(slots, hashes, np.uint64(value), shift)
         assert at == (sorted(entered).index(value) if value in entered else -1)
     assert all(in_filter(bloom, np.uint64(value), shift) for value in entered)
+
+
+# ---------------------------------------------------------------- JSON records
+
+
+def texts_found(records: list[bytes], name: str = "text") -> list[str | None]:
+    """Return the texts that the kernel finds, as JSON strings; None where it leaves the record to a parser."""
+    data, offsets = packed(records)
+    data, spans = padded(data), np.stack([offsets[:-1], offsets[1:]], axis=1)
+    places = np.empty_like(spans)
+    kernels.find_texts(data, spans, np.frombuffer(name.encode(), dtype=np.uint8), places)
+    assert [start == kernels.BLANK for start, _ in places.tolist()] == [not record.strip() for record in records]
+    return [f'"{data[start:end].tobytes().decode()}"' if start >= 0 else None for start, end in places.tolist()]
+
+
+def text_wanted(record: bytes) -> str | None:
+    """Return the text of a record by Python's parser; None if it isn't strict JSON, or has no text that is a string."""
+
+    def refuse(constant: str) -> None:
+        raise ValueError(constant)
+
+    try:
+        value = json.loads(record.decode(), parse_constant=refuse)
+    except ValueError:
+        return None
+    text = value.get("text") if isinstance(value, dict) else None
+    return text if isinstance(text, str) else None
+
+
+RECORDS = st.dictionaries(st.sampled_from(["text", "id", "a", 'te"xt', "texts", "te", ""]), VALUES, max_size=4)
+
+
+@settings(deadline=None, max_examples=300)
+@given(st.lists(RECORDS | VALUES, max_size=5), st.booleans(), st.sampled_from([None, 2]))
+def test_texts_of_records(values: list[Any], ascii_only: bool, indent: int | None) -> None:
+    records = [json.dumps(value, ensure_ascii=ascii_only, indent=indent).encode() for value in values]
+    found = texts_found(records)
+    for record, string in zip(records, found, strict=True):
+        want = text_wanted(record)
+        keys = json.loads(record)
+        if isinstance(keys, dict) and any("\\" in json.dumps(key, ensure_ascii=ascii_only) for key in keys):
+            continue  # a key with an escape could be any name, so that a parser is asked
+        assert (None if string is None else json.loads(string)) == want
+
+
+@settings(deadline=None, max_examples=400)
+@given(RECORDS, st.data())
+def test_what_is_broken_is_not_found(value: dict[str, Any], data: st.DataObject) -> None:
+    """A record with a byte more, less or other: what the kernel finds, Python finds too."""
+    record = bytearray(json.dumps({"text": "é\n中", **value}, ensure_ascii=data.draw(st.booleans())).encode())
+    at = data.draw(st.integers(0, len(record) - 1))
+    record[at : at + data.draw(st.integers(0, 2))] = data.draw(
+        st.sampled_from(
+            [b"", b'"', b"\\", b"{", b"}", b"]", b",", b":", b"1", b"-", b".", b"e", b"\x00", b"\xff", b"n"]
+        )
+    )
+    (string,) = texts_found([bytes(record)])
+    assert string is None or json.loads(string) == text_wanted(bytes(record))
+
+
+VALID = [
+    "0",
+    "-0",
+    "10",
+    "-1.5",
+    "0.0e+1",
+    "1E-9",
+    "12e5",
+    "true",
+    "false",
+    "null",
+    "[]",
+    "{}",
+    '{"a": [1, {"b": ""}]}',
+]
+INVALID = [
+    *["01", "-", "1.", ".5", "1e", "1e+", "+1", "0x1", "1 2", "NaN", "-Infinity", "nul", "tru", "falsy"],
+    *["[1,]", "{,}", '{"a"}', '{"a":}', "[1 2]", "'a'", "\xa01", '"\t"', '"\\x"', '"\\u12g4"', "]", "[}", "{]"],
+]
+
+
+@pytest.mark.parametrize(
+    ("value", "valid"), [*((value, True) for value in VALID), *((value, False) for value in INVALID)]
+)
+def test_values_beside_the_text(value: str, valid: bool) -> None:
+    for record in (
+        f'{{"a": {value}, "text": "b"}}',
+        f'{{"text":"b","a":[{value}]}}',
+        f' {{"text":"b" ,"a":{value}\t}} ',
+    ):
+        assert texts_found([record.encode()]) == ['"b"' if valid else None]
+
+
+@pytest.mark.parametrize(
+    ("record", "text"),
+    [('{"text": "a", "text": "b"}', "b"), ('{"text": "a", "text": 1}', None), ('{"text": 1, "text": "b"}', None),
+     ('{"a": {"text": "b"}}', None), ('{"te\\u0078t": "a"}', None), ('{"text": "a", "te\\u0078t": "b"}', None),
+     ('{"a": {"te\\u0078t": 1}, "text": "b"}', "b"), ('["text", "a"]', None), ('"text"', None), ("", None), (" \t ", None),
+     ('{"text": "a"} x', None), ('{"text": "a"', None), ('{"text": "a}', None), ('{"text" "a"}', None)],
+)  # fmt: skip
+def test_which_text_counts(record: str, text: str | None) -> None:
+    assert texts_found([record.encode()]) == [None if text is None else f'"{text}"']
+
+
+@pytest.mark.parametrize("piece", ['\\"', "\\\\", "\\\\\\\\", "\\u00e9", "é", "中", "😀", '\\\\\\"', "\\n"])
+def test_strings_over_block_edges(piece: str) -> None:
+    for before in range(70):
+        text = "x" * before + piece + "y" * (before % 3) + piece
+        records = [f'{{"a": "{text}", "text": "{text}"}}'.encode(), f'{{"text":"{text}"}}'.encode()]
+        assert texts_found(records) == [f'"{text}"'] * 2
+
+
+def test_bytes_that_are_not_utf8_are_left_to_a_parser() -> None:
+    broken = [b"\x80", b"\xc1\x81", b"\xc3", b"\xe0\x80\x80", b"\xed\xa0\x80", b"\xf0\x80\x80\x80", b"\xf4\x90\x80\x80",
+              b"\xf8\x88\x80\x80\x80", b"\xe4\xb8", b"\xf0\x9f\x98"]  # fmt: skip
+    for before in range(66):
+        records = [b'{"text": "' + b"x" * before + piece + b'"}' for piece in broken]
+        assert texts_found(records) == [None] * len(broken)
+
+
+@pytest.mark.parametrize("depth", [1, 62, 63, 64, 200])
+def test_nesting(depth: int) -> None:
+    (found,) = texts_found([b'{"text": "b", "a": ' + b"[" * depth + b"]" * depth + b"}"])
+    assert found == ('"b"' if depth < 64 else None)
+
+
+@settings(deadline=None)
+@given(
+    st.lists(st.sampled_from([b"", b"a", b"b" * 63, b"c" * 64, b"\r", b"d" * 200]), max_size=8),
+    st.booleans(),
+    st.integers(1, 9),
+)
+def test_lines(lines: list[bytes], ended: bool, held: int) -> None:
+    data = b"\n".join(lines) + (b"\n" if ended and lines else b"")
+    found: list[bytes] = []
+    at, room = 0, np.empty((held, 2), dtype=np.int64)
+    while at < len(data):
+        count = kernels.cut_lines(padded(np.frombuffer(data, dtype=np.uint8)), at, len(data), room)
+        found += [data[start:end] for start, end in room[:count].tolist()]
+        at = int(room[count - 1, 1]) + 1
+    want = data.split(b"\n")
+    assert found == (want[:-1] if not want[-1] else want)
