@@ -461,7 +461,8 @@ def test_values_beside_the_text(value: str, valid: bool) -> None:
     ("record", "text"),
     [('{"text": "a", "text": "b"}', "b"), ('{"text": "a", "text": 1}', None), ('{"text": 1, "text": "b"}', None),
      ('{"a": {"text": "b"}}', None), ('{"te\\u0078t": "a"}', None), ('{"text": "a", "te\\u0078t": "b"}', None),
-     ('{"a": {"te\\u0078t": 1}, "text": "b"}', "b"), ('["text", "a"]', None), ('"text"', None), ("", None), (" \t ", None),
+     ('{"a": {"te\\u0078t": 1}, "text": "b"}', "b"), ('["text", "a"]', None), ('"text"', None), ("", None),
+     (" \t ", None),
      ('{"text": "a"} x', None), ('{"text": "a"', None), ('{"text": "a}', None), ('{"text" "a"}', None)],
 )  # fmt: skip
 def test_which_text_counts(record: str, text: str | None) -> None:
