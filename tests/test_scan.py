@@ -105,7 +105,7 @@ def check(folder: Path, example: strategies.Example, profile: str, cap: int) -> 
 
 
 @thorough
-@given(example=CORPORA, profile=strategies.profiles(), cap=st.sampled_from([0, 1, 3]))
+@given(example=CORPORA, profile=strategies.profiles(), cap=st.sampled_from([0, 1, 3, 1 << 40]))
 def test_counts_and_evidence(folder: Path, example: strategies.Example, profile: str, cap: int) -> None:
     check(folder, example, profile, cap)
 
@@ -125,11 +125,11 @@ def test_every_oddity(folder: Path, profile: str) -> None:
     batch_rows=st.sampled_from([1, 2, 3, 16384]),
     held=st.sampled_from([128, 200, 1024]),
     spare=st.sampled_from([0, 1, 50]),
-    blocks=st.sampled_from([1, 2, 1024]),
+    room=st.sampled_from([1, 2, 1024]),
 )
 def test_any_batch_and_buffer_size(
     folder: Path, example: strategies.Example, profile: str, batch_bytes: int, batch_rows: int,
-    held: int, spare: int, blocks: int,
+    held: int, spare: int, room: int,
 ) -> None:  # fmt: skip
     index = build(example, profile)
     least = int(index.tables().parameters[kernels.STRIDE]) * len(index.ns)
@@ -138,8 +138,8 @@ def test_any_batch_and_buffer_size(
         patch.setattr(batches, "BATCH_ROWS", batch_rows)
         patch.setattr(kernels, "TOKENS_HELD", held)
         patch.setattr(scan, "MATCHES_HELD", least + spare)
-        patch.setattr(sample, "BLOCKS", blocks)
-        patch.setattr(sample, "TEXTS_HELD", blocks)
+        patch.setattr(sample, "ROWS_HELD", room)
+        patch.setattr(sample, "TEXTS_HELD", room)
         check(folder, example, profile, 2)
 
 

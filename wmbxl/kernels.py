@@ -700,51 +700,45 @@ def count_matches(
 # ---------------------------------------------------------------- evidence
 
 # Columns of the rows of a sample: their order (priority, number of the record, first code point), the code point behind
-# the match, its n-gram, and its document and bytes. At first these are -1 - document of the batch and bytes of the
-# batch; once described, the numbers of its id and the bytes of its snippet.
-PRIORITY, ROW, START, END, GRAM, SOURCE, FIRST, STOP = range(8)
-_KEYS, COLUMNS = 3, 8
+# the match, its n-gram, its entry, one more than the entry's next row (or 0), and the match's document and bytes. At
+# first these are -1 - document of the batch and bytes of the batch; once described, the numbers of its id and the bytes
+# of its snippet.
+PRIORITY, ROW, START, END, GRAM, ENTRY, LINK, SOURCE, FIRST, STOP = range(10)
+_KEYS, COLUMNS = 3, 10
 HIGHEST = np.int64(2**63 - 1)
 
 
 class Sample(NamedTuple):
-    """The matches kept as evidence: a block of rows for every entry that has any.
+    """The matches kept as evidence.
 
-    `blocks` has one more than the number of an entry's block, or 0; `worst` the row of a full block that goes first.
-    `gram_limit` is `HIGHEST` minus the highest priority that may still be taken for an n-gram, so that zeros that
-    were never touched mean that there is no limit yet.
+    For every entry, `filled` has the number of its rows, `head` one more than the first of them, and `worst`, once
+    there are as many as there may be, the one that goes first. `gram_limit` is `HIGHEST` minus the highest priority
+    that may still be taken for an n-gram. So zeros that were never touched mean that there is nothing yet.
     """
 
     gram_limit: Array
-    blocks: Array
-    entries: Array
+    head: Array
     filled: Array
     worst: Array
     rows: Array
 
 
-def new_sample(grams: int, entries: int, cap: int, blocks: int) -> Sample:
-    """Return a sample of no rows."""
+def new_sample(grams: int, entries: int, rows: int) -> Sample:
+    """Return an empty sample with room for so many rows."""
     return Sample(
         gram_limit=np.zeros(grams, dtype=np.int64),
-        blocks=np.zeros(entries, dtype=np.int32),
-        entries=np.zeros(blocks, dtype=np.int64),
-        filled=np.zeros(blocks, dtype=np.int64),
-        worst=np.zeros(blocks, dtype=np.int64),
-        rows=np.zeros((blocks, cap, COLUMNS), dtype=np.int64),
+        head=np.zeros(entries, dtype=np.int64),
+        filled=np.zeros(entries, dtype=np.int64),
+        worst=np.zeros(entries, dtype=np.int64),
+        rows=np.empty((rows, COLUMNS), dtype=np.int64),
     )
 
 
-def enlarge_sample(sample: Sample, blocks: int) -> Sample:
-    """Return the same sample with room for `blocks` blocks at least, and twice as many as before."""
-    blocks = max(blocks, 2 * len(sample.filled))
-
-    def longer(array: Array) -> Array:
-        out = np.zeros((blocks, *array.shape[1:]), dtype=array.dtype)
-        out[: len(array)] = array
-        return out
-
-    return sample._replace(**{name: longer(getattr(sample, name)) for name in Sample._fields[2:]})
+def enlarge_sample(sample: Sample, rows: int) -> Sample:
+    """Return the same sample with room for so many rows at least, and twice as many as before."""
+    enlarged = np.empty((max(rows, 2 * len(sample.rows)), COLUMNS), dtype=np.int64)
+    enlarged[: len(sample.rows)] = sample.rows
+    return sample._replace(rows=enlarged)
 
 
 @jit
@@ -757,26 +751,38 @@ def comes_before(one: Array, other: Array) -> bool:
 
 
 @jit
+def find_worst(rows: Array, head: int) -> int:
+    """Return the row of an entry that comes last; `head` is one more than its first row."""
+    worst = at = head - 1
+    while rows[at, LINK]:
+        at = rows[at, LINK] - 1
+        if comes_before(rows[worst], rows[at]):
+            worst = at
+    return worst
+
+
+@jit
 def take_sample(
-    begin: int, matches: Array, owner_bounds: Array, owners: Array, gram_lengths: Array, lengths: int, sample: Sample,
-    used: Array,
+    begin: int, matches: Array, owner_bounds: Array, owners: Array, gram_lengths: Array, lengths: int, cap: int,
+    sample: Sample, used: Array,
 ) -> int:  # fmt: skip
     """Put the matches from number `begin` on into the sample, as far as they belong to it.
 
     Parameters
     ----------
-    matches : int64 array of shape (matches, 8)
-        Rows as the sample has them, not described.
+    matches : int64 array of shape (matches, 10)
+        Rows as the sample has them, not described; their entries and links don't count.
+    cap : int
+        Most rows of an entry, at least 1.
     used : int64 array of shape (1,)
-        How many blocks of the sample are in use.
+        How many rows of the sample are in use.
 
     Returns
     -------
     int
         The first match that was not looked at because the sample has no room, or the number of matches.
     """
-    rows = sample.rows
-    cap = rows.shape[1]
+    rows, head, filled, worst = sample.rows, sample.head, sample.filled, sample.worst
     for i in range(begin, len(matches)):
         new = matches[i]
         gram = new[GRAM]
@@ -785,30 +791,29 @@ def take_sample(
         low, high = np.int64(owner_bounds[gram]), np.int64(owner_bounds[gram + 1])
         if used[0] + high - low > len(rows):
             return i
-        limit = np.int64(0)
-        for at in range(low, high):
-            entry = np.int64(owners[at]) * lengths + gram_lengths[gram]
-            if not sample.blocks[entry]:
-                sample.entries[used[0]] = entry
+        limit = -HIGHEST
+        for owner in range(low, high):
+            entry = np.int64(owners[owner]) * lengths + gram_lengths[gram]
+            new[ENTRY] = entry
+            if filled[entry] < cap:
+                at = used[0]
                 used[0] += 1
-                sample.blocks[entry] = used[0]
-            block = np.int64(sample.blocks[entry]) - 1
-            place = sample.filled[block]
-            if place < cap:
-                sample.filled[block] = place + 1
+                filled[entry] += 1
+                new[LINK] = head[entry]
+                head[entry] = at + 1
             else:
-                place = sample.worst[block]
-                if not comes_before(new, rows[block, place]):
-                    limit = max(limit, rows[block, place, PRIORITY])
+                at = worst[entry]
+                if not comes_before(new, rows[at]):
+                    limit = max(limit, rows[at, PRIORITY])
                     continue
+                new[LINK] = rows[at, LINK]
             for k in range(COLUMNS):
-                rows[block, place, k] = new[k]
-            worst = 0
-            for k in range(1, sample.filled[block]):
-                if comes_before(rows[block, worst], rows[block, k]):
-                    worst = k
-            sample.worst[block] = worst
-            limit = max(limit, rows[block, worst, PRIORITY] if sample.filled[block] == cap else HIGHEST)
+                rows[at, k] = new[k]
+            if filled[entry] < cap:
+                limit = HIGHEST
+            else:
+                worst[entry] = find_worst(rows, head[entry])
+                limit = max(limit, rows[worst[entry], PRIORITY])
         sample.gram_limit[gram] = HIGHEST - limit
     return len(matches)
 
@@ -868,7 +873,7 @@ def describe_sample(
 
     Parameters
     ----------
-    rows : int64 array of shape (rows, 8)
+    rows : int64 array of shape (rows, 10)
     context : int
         Code points on each side of the match.
     documents : int64 array

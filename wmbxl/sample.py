@@ -11,7 +11,7 @@ from wmbxl import kernels
 from wmbxl.batches import Batch
 from wmbxl.folding import Folded, places
 from wmbxl.index import ProbeIndex
-from wmbxl.kernels import END, FIRST, GRAM, PRIORITY, ROW, SOURCE, START, STOP
+from wmbxl.kernels import END, ENTRY, FIRST, GRAM, PRIORITY, ROW, SOURCE, START, STOP
 from wmbxl.tally import EVIDENCE
 from wmbxl.types import Shard
 from wmbxl.vector import WIDTH
@@ -20,7 +20,7 @@ Array = np.ndarray[Any, Any]
 
 CONTEXT = 80  # code points of a snippet before and after the match
 TEXTS_HELD = 1 << 20  # bytes of snippets that there is room for at first
-BLOCKS = 1024  # entries with evidence that there is room for at first
+ROWS_HELD = 1 << 13  # rows that there is room for at first
 
 _SIGN = np.uint64(1 << 63)  # turns the order of uint64 into that of int64
 _PRIMES = tuple(  # of xxh64
@@ -64,7 +64,7 @@ class EvidenceSample:
 
     def __init__(self, index: ProbeIndex, cap: int) -> None:
         self.index, self.cap = index, cap
-        self.sample = kernels.new_sample(index.size, index.entries, cap, BLOCKS)
+        self.sample = kernels.new_sample(index.size, index.entries, ROWS_HELD)
         self.used = np.zeros(1, dtype=np.int64)
         self.ids: list[str | None] = []
         self.texts = np.empty(TEXTS_HELD, dtype=np.uint8)  # snippets; those that lost their rows too
@@ -88,13 +88,15 @@ class EvidenceSample:
         for doc in np.unique(found[folded.moved[found[:, 0]], 0]).tolist():
             here = found[:, 0] == doc
             points[here], spans[here] = places(batch, doc, points[here])
+        unset = np.zeros(len(found), dtype=np.int64)
         priority = (priorities(hashes[found[:, 0]], points[:, 0]) ^ _SIGN).view(np.int64)
-        matches = np.column_stack([priority, batch.rows[found[:, 0]], points, found[:, 1], -1 - found[:, 0], spans])
+        columns = (priority, batch.rows[found[:, 0]], points, found[:, 1], unset, unset, -1 - found[:, 0], spans)
+        matches = np.column_stack(columns)
         arrays, done = self.index.arrays, 0
         while True:
             done = kernels.take_sample(
                 done, matches, arrays["owner_bounds"], arrays["owners"], self.index.gram_lengths, len(self.index.ns),
-                self.sample, self.used,
+                self.cap, self.sample, self.used,
             )  # fmt: skip
             if done == len(found):
                 return
@@ -106,7 +108,7 @@ class EvidenceSample:
         """Fetch id and snippet of the rows that came from this batch, while it is at hand."""
         if not self.used[0]:
             return
-        rows = self.sample.rows[: self.used[0]].reshape(-1, kernels.COLUMNS)
+        rows = self.sample.rows[: self.used[0]]
         numbers = np.zeros(len(batch), dtype=np.int64)
         while needed := kernels.describe_sample(
             rows, batch.data, batch.offsets, CONTEXT, numbers, self.texts, self.filled
@@ -118,8 +120,8 @@ class EvidenceSample:
 
     def _make_room(self, needed: int) -> None:
         """Drop the snippets of rows that others replaced, and take more memory, unless that frees more than half."""
-        rows = self.sample.rows.reshape(-1, kernels.COLUMNS)
-        live = np.flatnonzero((rows[:, SOURCE] >= 0) & (rows[:, STOP] > 0))
+        rows = self.sample.rows[: self.used[0]]
+        live = np.flatnonzero(rows[:, SOURCE] >= 0)
         bounds, texts = _gather(self.texts, rows[live].take([FIRST, STOP], axis=1))
         rows[live, FIRST], rows[live, STOP] = bounds[:-1], bounds[1:]
         self.filled[0] = len(texts)
@@ -129,15 +131,11 @@ class EvidenceSample:
 
     def table(self, shard: Shard) -> pa.Table:
         """Return the sample, schema `wmbxl.tally.EVIDENCE`, sorted."""
-        sample, used = self.sample, int(self.used[0])
-        blocks = np.argsort(sample.entries[:used])
-        rows = sample.rows[blocks]
-        keys = (rows[:, :, START], rows[:, :, ROW], rows[:, :, PRIORITY], rows[:, :, STOP] == 0)  # the last one first
-        rows = np.take_along_axis(rows, np.lexsort(keys, axis=1)[:, :, None], axis=1)
-        rows = rows[rows[:, :, STOP] > 0]
+        rows = self.sample.rows[: self.used[0]]
+        rows = rows[np.lexsort([rows[:, key] for key in (START, ROW, PRIORITY, ENTRY)])]  # the last one first
         bounds, texts = _gather(self.texts, rows.take([FIRST, STOP], axis=1))
         columns = {
-            "entry": np.repeat(sample.entries[blocks], sample.filled[blocks]),
+            "entry": rows[:, ENTRY],
             "priority": rows[:, PRIORITY].astype(np.uint64) ^ _SIGN,
             "shard": pa.repeat(pa.scalar(shard.url), len(rows)),
             "piece": np.full(len(rows), shard.start, dtype=np.int64),
