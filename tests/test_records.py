@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 from wmbxl.records import (
     GAPS,
     Skip,
+    as_id,
     field_names,
     get_field,
     names_in,
     parse_json,
-    record_id,
     record_text,
     text_of,
 )
@@ -156,12 +156,7 @@ def test_absent_fields(name: str) -> None:
     [("a", "a"), (7, "7"), (True, "True"), (None, None), ({}, None), ([1], None), ("\ud800", "\ufffd"), ("", "")],
 )
 def test_ids(value: Any, id: str | None) -> None:
-    assert record_id({"id": value}, "id") == id
-
-
-def test_no_id_field() -> None:
-    assert record_id({"id": 1}, None) is None
-    assert record_id({"id": 1}, "other") is None
+    assert as_id(value) == id
 
 
 def test_names() -> None:

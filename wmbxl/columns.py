@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 from wmbxl import batches, streams
 from wmbxl.batches import Account, Array, Batch
 from wmbxl.errors import Unreadable
-from wmbxl.records import REPAIRED, Skip, record_id, text_of
+from wmbxl.records import REPAIRED, Skip, as_id, text_of
 from wmbxl.types import ReadOptions, Shard
 
 
@@ -28,7 +28,7 @@ def parquet(shard: Shard, account: Account) -> Iterator[Batch]:
         if columns is None:
             return
         for group in groups:
-            for batch in parquet.iter_batches(row_groups=[group], columns=columns, batch_size=1024):
+            for batch in parquet.iter_batches(row_groups=[group], columns=columns, batch_size=1024, use_threads=False):
                 yield from _record_batch(batch, shard.options, account)
     except (pa.ArrowException, OSError, IndexError) as error:  # IndexError: of a file that lost row groups
         raise _broken(shard, error) from error
@@ -171,7 +171,7 @@ def _rows(batch: pa.RecordBatch, column: pa.Array, options: ReadOptions, account
     account.documents += len(texts)
     ids = get_column(batch, options.id_field) if options.id_field else None
     values = ids.take(pa.array(rows)).to_pylist() if ids is not None else [None] * len(rows)
-    found = Batch.of(texts, first + rows, [record_id({"id": value}, "id") for value in values])
+    found = Batch.of(texts, first + rows, [as_id(value) for value in values])
     if empty := len(found.blank_documents()):
         account.skipped["text_empty"] += empty
     yield found

@@ -18,7 +18,7 @@ import orjson
 from wmbxl import batches, kernels
 from wmbxl.batches import NAMES_KEPT, Account, Array, Batch
 from wmbxl.errors import Unreadable
-from wmbxl.records import REPAIRED, Skip, field_names, get_field, parse_json, record_id, record_text
+from wmbxl.records import REPAIRED, Skip, as_id, field_names, get_field, parse_json, record_text
 from wmbxl.types import ReadOptions
 from wmbxl.vector import WIDTH
 
@@ -289,10 +289,10 @@ class _Ids(Sequence[str | None]):
         if not field:
             return None
         line = part.record(i) if field == self._options.text_field else part.record_without_text(i)
-        record = parse_json(line).value
-        if isinstance(get_field(record, field), float):  # or an integer too long for the fast parser
-            record = parse_json(line, exact_numbers=True).value
-        return record_id(record, field)
+        value = get_field(parse_json(line).value, field)
+        if isinstance(value, float):  # or an integer too long for the fast parser
+            value = get_field(parse_json(line, exact_numbers=True).value, field)
+        return as_id(value)
 
 
 def _array(data: bytes) -> Array:

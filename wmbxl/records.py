@@ -180,9 +180,8 @@ def record_text(parsed: Any, name: str, join_lists: bool) -> str:
     return text_of(get_field(parsed, name, _MISSING), join_lists)
 
 
-def record_id(parsed: Mapping[str, Any], name: str | None) -> str | None:
-    """Return a record's id as text, or None."""
-    value = get_field(parsed, name) if name else None
+def as_id(value: Any) -> str | None:
+    """Return a record's id as text; None for what is missing, null, an object or a list."""
     return None if value is None or isinstance(value, Mapping | list) else replace_surrogates(str(value))
 
 
