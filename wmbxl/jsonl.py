@@ -158,7 +158,7 @@ class _Builder:
         spans = records.spans[kept]
         part = _Part(records.data, self.account.records + np.arange(len(spans)), spans, places[kept])
         if len(part) and self.account.records == 0:
-            self._note_fields(part.record(0))
+            self._note_fields(part.record_without_text(0))
         self.account.records += len(part)
         self.account.decoded += int((spans[:, 1] - spans[:, 0]).sum())
         slow = np.flatnonzero(part.places[:, 0] == kernels.TEXT_ELSEWHERE)
@@ -261,7 +261,8 @@ class _Part:
     def record_without_text(self, i: int) -> bytes:
         """Return a record with an empty text, if it stands in the record."""
         (start, end), (first, stop) = self.spans[i].tolist(), self.places[i].tolist()
-        return self.data[start:first] + self.data[stop:end] if stop <= end else self.data[start:end]
+        inside = start <= first and stop <= end
+        return self.data[start:first] + self.data[stop:end] if inside else self.data[start:end]
 
 
 class _Ids(Sequence[str | None]):

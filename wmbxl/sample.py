@@ -88,19 +88,30 @@ class EvidenceSample:
         for doc in np.unique(found[folded.moved[found[:, 0]], 0]).tolist():
             here = found[:, 0] == doc
             points[here], spans[here] = places(batch, doc, points[here])
-        unset = np.zeros(len(found), dtype=np.int64)
         priority = (priorities(hashes[found[:, 0]], points[:, 0]) ^ _SIGN).view(np.int64)
-        columns = (priority, batch.rows[found[:, 0]], points, found[:, 1], unset, unset, -1 - found[:, 0], spans)
-        matches = np.column_stack(columns)
+        near = np.flatnonzero(priority <= kernels.HIGHEST - self.sample.gram_limit[found[:, 1]])
+        documents, unset = found[near, 0], np.zeros(len(near), dtype=np.int64)
+        matches = np.column_stack(
+            [
+                priority[near],
+                batch.rows[documents],
+                points[near],
+                found[near, 1],
+                unset,
+                unset,
+                -1 - documents,
+                spans[near],
+            ]
+        )
         arrays, done = self.index.arrays, 0
         while True:
             done = kernels.take_sample(
                 done, matches, arrays["owner_bounds"], arrays["owners"], self.index.gram_lengths, len(self.index.ns),
                 self.cap, self.sample, self.used,
             )  # fmt: skip
-            if done == len(found):
+            if done == len(matches):
                 return
-            gram = int(found[done, 1])
+            gram = int(matches[done, GRAM])
             owners = int(arrays["owner_bounds"][gram + 1]) - int(arrays["owner_bounds"][gram])
             self.sample = kernels.enlarge_sample(self.sample, int(self.used[0]) + owners)
 
