@@ -93,6 +93,9 @@ def test_incomplete_is_exit_status_3(place: Path, tmp_path: Path) -> None:
     assert "Incomplete" in done.stdout
     assert "1 records that are not JSON (not_json" in done.stdout
     assert "1 texts that are numbers (text_number" in done.stdout
+    (row,) = json.loads((tmp_path / "run" / "audit.json").read_text())["summary"]
+    assert row["S0"] == 0 < row["S0_undecided"]
+    assert f"│ 0 to {row['S0_undecided']} │" in done.stdout  # none is known to be in S0, and many may be
     assert run("status", str(tmp_path / "run")).stdout.startswith("Incomplete")
     accepted = run(*args, "--accept-unread", "0.01")
     assert accepted.returncode == 0

@@ -188,6 +188,12 @@ def test_wrong_usage_says_what_to_do(folder, arguments, message):
     assert message in " ".join(found.output.split())
 
 
+def test_a_seed_without_a_split_is_refused(folder):
+    found = run("views", "--audit", folder / "audit", "--out", folder / "out", "--seed", 1)
+    assert found.exit_code == 2
+    assert "Add --paper-split FRACTION" in " ".join(found.output.split())
+
+
 def test_views_of_every_kind(folder):
     found = run(
         "views", "--audit", folder / "audit", "--benchmark", folder / "benchmark.jsonl",

@@ -99,7 +99,7 @@ def show_audit(audit: Audit) -> None:
     for corpus in info["corpora"]:
         _say_gaps(corpus)
     console.print(
-        f"Files: {audit.folder.url} (metadata, evidence, ngrams, ledger as Parquet; audit.json)",
+        f"Files: {audit.folder.url} (metadata, evidence, spans, ngrams, ledger as Parquet; audit.json)",
         soft_wrap=True,
     )
     if audit.folder.exists(REPORT):
@@ -126,11 +126,23 @@ def _views(info: dict[str, Any]) -> Table:
         table.add_column(name, justify="left" if name == "channel" else "right")
     for row in info["summary"]:
         short = row["problems"] - row["auditable"]
-        undecided = max(row["S0_undecided"], row["S1_undecided"])
-        numbers = [row["S0_auditable"], row["S1"], row["S1_auditable"], row["flagged"], short, undecided]
-        share = f"{100 * row['S0'] / row['problems']:.1f}"
-        table.add_row(row["channel"], str(row["n"]), f"{row['S0']:,}", share, *(f"{number:,}" for number in numbers))
+        s0, s1 = row["S0_undecided"], row["S1_undecided"]
+        table.add_row(
+            row["channel"],
+            str(row["n"]),
+            _between(row["S0"], s0, row["problems"]),
+            f"{100 * row['S0'] / row['problems']:.1f}" if not s0 else "–",
+            _between(row["S0_auditable"], s0, row["auditable"]),
+            _between(row["S1"], s1, row["problems"]),
+            _between(row["S1_auditable"], s1, row["auditable"]),
+            *(f"{number:,}" for number in (row["flagged"], short, max(s0, s1))),
+        )
     return table
+
+
+def _between(decided: int, undecided: int, most: int) -> str:
+    """Return a number that may be larger by those that are undecided."""
+    return f"{decided:,} to {min(decided + undecided, most):,}" if undecided else f"{decided:,}"
 
 
 def _corpora(info: dict[str, Any]) -> Table:

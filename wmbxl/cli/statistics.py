@@ -93,7 +93,7 @@ def _shared(command: Callable[..., None]) -> Callable[..., None]:
 @click.option("--paper-field", default="paper_id", show_default=True)
 @click.option("--split-field", default="split", show_default=True)
 @click.option("--format-field", default="type", show_default=True, help="Field with the task format.")
-@click.option("--seed", type=int, default=0, show_default=True, help="Seed of --paper-split.")
+@click.option("--seed", type=int, help="Seed of --paper-split; 0 by default.")
 def views_command(**given: Any) -> None:
     """Cut views from an audit, id lists and benchmark records.
 
@@ -155,6 +155,8 @@ def _check_listed(views: Sequence[View], known: set[str]) -> None:
 
 def _record_views(frame: pd.DataFrame, given: dict[str, Any]) -> list[View]:
     _require_records(frame, given, ("licence", "snapshot", "paper_disjoint", "paper_split"))
+    if given["seed"] is not None and given["paper_split"] is None:
+        raise UsageError("--seed is the seed of --paper-split. Add --paper-split FRACTION, or leave --seed out.")
     views = [
         licence_view(name, frame, licences.split(","), given["licence_field"])
         for name, licences in given["licence"].items()
@@ -166,7 +168,7 @@ def _record_views(frame: pd.DataFrame, given: dict[str, Any]) -> list[View]:
         views.append(paper_disjoint_slice(frame, given["paper_field"], given["split_field"]))
     if given["paper_split"] is not None:
         split = paper_disjoint_split(
-            frame, given["paper_split"], given["seed"], given["paper_field"], given["format_field"]
+            frame, given["paper_split"], given["seed"] or 0, given["paper_field"], given["format_field"]
         )
         views += [split.train, split.test]
     return views
