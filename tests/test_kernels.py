@@ -469,6 +469,10 @@ def test_which_text_counts(record: str, text: str | None) -> None:
     assert texts_found([record.encode()]) == [None if text is None else f'"{text}"']
 
 
+def test_a_name_with_a_quote_is_left_to_a_parser() -> None:
+    assert texts_found([b'{"a":"b"}', b'{"a\\":": "b"}'], 'a":') == [None, None]
+
+
 @pytest.mark.parametrize("piece", ['\\"', "\\\\", "\\\\\\\\", "\\u00e9", "é", "中", "😀", '\\\\\\"', "\\n"])
 def test_strings_over_block_edges(piece: str) -> None:
     for before in range(70):

@@ -262,6 +262,41 @@ def test_ids_of_columns(tmp_path: Path, store: str) -> None:
     assert read(path, text_field="meta.id", id_field="id").ids == ["7", None]
 
 
+def test_ids_that_python_can_not_hold(tmp_path: Path) -> None:
+    """Whatever stands in an id column, the texts beside it are read, and ids don't depend on their neighbours."""
+    broken = pa.array([b"ok", b"\xff\xfe"], pa.binary())
+    strings = pa.Array.from_buffers(pa.string(), 2, broken.buffers())
+    late = pa.array([1, 2**62], pa.timestamp("us"))
+    columns = [strings, broken, late, late.cast(pa.int64()), pa.array([[1], [2]]), strings.dictionary_encode()]
+    ids = []
+    for i, column in enumerate(columns):
+        path = tmp_path / f"{i}.parquet"
+        path.write_bytes(parquet(pa.table({"text": ["a b", "c d"], "id": column})))
+        (shard,) = Corpus("c", str(path), id_field="id").shards()
+        account = Account()
+        (batch,) = readers.read(shard, account)
+        assert (account.documents, account.fault) == (2, None)
+        ids.append(list(batch.ids))
+    text = ["ok", "\ufffd\ufffd"]
+    assert ids[:2] == [text, text]
+    assert ids[2] == ["1970-01-01 00:00:00.000001", str(2**62)]
+    assert ids[3:] == [["1", str(2**62)], [None, None], text]
+
+
+@pytest.mark.parametrize("store", ["parquet", "arrow"])
+def test_two_columns_of_one_name_are_a_fault(tmp_path: Path, store: str) -> None:
+    content = pa.table([["a"], ["b"], ["c"]], names=["text", "text", "id"])
+    data = parquet(content) if store == "parquet" else arrow(content)
+    got = read(tmp_path / f"a.{store}", data)
+    assert (got.texts, got.reason) == ([], "duplicate_columns")
+
+
+@pytest.mark.parametrize("data", [b"[]", b"[]\n", b" [ ] ", b"\xef\xbb\xbf[]"])
+def test_an_empty_array_has_no_records(tmp_path: Path, data: bytes) -> None:
+    got = read(tmp_path / "a.json", data)
+    assert (got.texts, got.reason, got.account.records, got.account.unread_bytes) == ([], None, 0, 0)
+
+
 @stores
 def test_a_dotted_name_of_a_column(tmp_path: Path, store: str) -> None:
     content = pa.table({"a.b": ["x"], "a": [{"b": "y"}]})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -30,7 +31,7 @@ def parquet(shard: Shard, account: Account) -> Iterator[Batch]:
         for group in groups:
             for batch in parquet.iter_batches(row_groups=[group], columns=columns, batch_size=1024, use_threads=False):
                 yield from _record_batch(batch, shard.options, account)
-    except (pa.ArrowException, OSError, IndexError) as error:  # IndexError: of a file that lost row groups
+    except _FAULTS as error:
         raise _broken(shard, error) from error
 
 
@@ -40,7 +41,7 @@ def arrow_file(shard: Shard, account: Account) -> Iterator[Batch]:
         reader = pa.ipc.open_file(_file(shard))
         batches = (reader.get_batch(i) for i in range(reader.num_record_batches))
         yield from _record_batches(batches, reader.schema, shard, account)
-    except (pa.ArrowException, OSError) as error:
+    except _FAULTS as error:
         raise _broken(shard, error) from error
 
 
@@ -52,7 +53,7 @@ def arrow_stream(chunks: streams.Chunks, shard: Shard, account: Account) -> Iter
         yield from _record_batches(reader, reader.schema, shard, account)
         if file.last != _END_OF_STREAM:  # pyarrow takes a stream that was cut between batches for a whole one
             raise Unreadable("truncated", f"{shard.url}: the Arrow stream has no end mark: download it again")
-    except (pa.ArrowException, OSError) as error:
+    except _FAULTS as error:
         raise _broken(shard, error) from error
 
 
@@ -69,6 +70,7 @@ def _record_batches(
             yield from _record_batch(batch, shard.options, account)
 
 
+_FAULTS = (pa.ArrowException, OSError, IndexError)  # IndexError: of a file that lost row groups
 _END_OF_STREAM = b"\xff\xff\xff\xff\0\0\0\0"
 
 
@@ -112,13 +114,17 @@ class _Readable:
 def _columns(schema: pa.Schema, options: ReadOptions, account: Account, rows: int) -> list[str] | None:
     """Return the columns to read; None, and an account of it, if the text field isn't there."""
     account.fields.update(column_names(schema))
+    wanted = [options.text_field, *([options.id_field] if options.id_field else [])]
+    for name in wanted:
+        column = name if name in schema.names else name.split(".")[0]
+        if schema.names.count(column) > 1:
+            raise Unreadable("duplicate_columns", f"two columns are named {column!r}: give one of them another name")
     if find_column(schema, options.text_field) is None:
         account.names.update(column_names(schema))
         if rows > 0:
             account.records = rows
             account.skipped["text_missing"] = rows
         return None
-    wanted = [options.text_field, *([options.id_field] if options.id_field else [])]
     return [name for name in wanted if find_column(schema, name) is not None]
 
 
@@ -170,11 +176,31 @@ def _rows(batch: pa.RecordBatch, column: pa.Array, options: ReadOptions, account
         return
     account.documents += len(texts)
     ids = get_column(batch, options.id_field) if options.id_field else None
-    values = ids.take(pa.array(rows)).to_pylist() if ids is not None else [None] * len(rows)
-    found = Batch.of(texts, first + rows, [as_id(value) for value in values])
+    names = _as_ids(ids.take(pa.array(rows))) if ids is not None else [None] * len(rows)
+    found = Batch.of(texts, first + rows, names)
     if empty := len(found.blank_documents()):
         account.skipped["text_empty"] += empty
     yield found
+
+
+def _as_ids(column: pa.Array) -> list[str | None]:
+    """Return a column's values as ids; bytes that are not UTF-8 become U+FFFD, dates beyond Python's plain numbers."""
+    if pa.types.is_dictionary(column.type):
+        column = column.dictionary_decode()
+    kind = column.type
+    if pa.types.is_nested(kind):
+        return [None] * len(column)
+    if pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
+        column = column.cast(pa.large_binary())  # which nothing looks into
+    return [as_id(_as_value(scalar)) for scalar in column]
+
+
+def _as_value(scalar: pa.Scalar) -> Any:
+    try:
+        value = scalar.as_py()
+    except (OverflowError, ValueError):
+        value = scalar.value
+    return value.decode(errors="replace") if isinstance(value, bytes) else value
 
 
 def _as_texts(column: pa.Array, options: ReadOptions, account: Account) -> tuple[pa.LargeStringArray, Array]:

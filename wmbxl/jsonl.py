@@ -24,6 +24,7 @@ from wmbxl.vector import WIDTH
 
 _PADDING = bytes(2 * WIDTH)  # the kernels look at 64 bytes at once, and a few more
 _SPANS_HELD = 4096
+_BOM = b"\xef\xbb\xbf"
 
 
 @dataclass(frozen=True)
@@ -88,19 +89,19 @@ def values(chunks: Iterable[bytes]) -> Iterator[Records]:
     state = np.zeros(kernels.VALUES_STATE, dtype=np.int64)
     spans = np.empty((_SPANS_HELD, 2), dtype=np.int64)
     held = bytearray()
-    begun = False
-    for chunk in chunks:
+    chunks = iter(chunks)
+    while len(held) < len(_BOM) and (chunk := next(chunks, b"")):
         held += chunk
-        if not begun and len(held) >= 3:
-            begun, held = True, held.removeprefix(b"\xef\xbb\xbf")
-        while begun:
+    held = held.removeprefix(_BOM)
+    for chunk in itertools.chain([b""], chunks):
+        held += chunk
+        finished = False
+        while not finished:
             count, finished = kernels.split_values(np.frombuffer(held, dtype=np.uint8), state, spans)
             if count:
                 yield Records(bytes(held[: spans[count - 1, 1]]) + _PADDING, spans[:count].copy())
             done = kernels.release_values(state, len(held))
             del held[:done]
-            if finished:
-                break
     if held.strip():
         yield Records(bytes(held) + _PADDING, np.array([[0, len(held)]], dtype=np.int64))
 

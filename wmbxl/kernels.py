@@ -1059,7 +1059,7 @@ def is_name(data: Array, at: int, name: Array) -> int:
         byte = data[at + 1 + k]
         if byte == 0x5C:
             return -1
-        if byte != name[k]:
+        if byte != name[k] or byte == 0x22:
             break
     else:
         return data[at + 1 + len(name)] == 0x22
