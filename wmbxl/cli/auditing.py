@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import click
 from distributed import Client
 
+from wmbxl import clusters
 from wmbxl import demo as demo_module
 from wmbxl import export as exports
 from wmbxl.audit import REFERENCE_N, Audit
 from wmbxl.audit import audit as run_audit
-from wmbxl.cli.display import console, following, show_audit, show_unfinished
-from wmbxl.config import read_yaml, validate
+from wmbxl.cli.display import console, following, say, show_audit, show_unfinished
+from wmbxl.config import AuditConfig, validate
+from wmbxl.corpus import Corpus
 from wmbxl.errors import UsageError
 from wmbxl.folder import RunFolder
+from wmbxl.plan import check_fields
 from wmbxl.recheck import recheck as run_recheck
+from wmbxl.settings import read_yaml
 from wmbxl.text import PROFILES
 from wmbxl.watch import Watch
 
@@ -49,6 +55,7 @@ INCOMPLETE = 3  # exit status
 @click.option("--profile", type=click.Choice(PROFILES), help="How text is normalised.  [default: release]")
 @click.option("--workers", type=int, metavar="N", help="Processes of a local cluster.  [default: one for each core]")
 @click.option("--scheduler", metavar="ADDRESS", help="Use a running Dask scheduler instead.")
+@click.option("--cluster", metavar="RECIPE", help="Start the cluster of this recipe instead, and shut it down.")
 @click.option("--block-size", type=int, metavar="BYTES", help="Size of a piece.  [default: 67108864]")
 @click.option(
     "--evidence", type=int, metavar="N", help="Most evidence rows for each problem, n and corpus.  [default: 20]"
@@ -68,14 +75,9 @@ def audit(config: str | None, restart: bool, **options: Any) -> None:
     """
     content = read_yaml(config) if config else {}
     settings = validate(_merge(content, options), config or "wmbxl audit")
-    if settings.scheduler and settings.workers:
-        raise UsageError(
-            "--workers starts processes here, --scheduler uses those of a running cluster: give one of them"
-        )
     benchmark, corpora = settings.read_benchmark(), settings.make_corpora()
-    client = _connect(settings.scheduler) if settings.scheduler else None
     watch = Watch()
-    with following(watch):
+    with _connected(settings, corpora) as client, following(watch):
         done = run_audit(
             benchmark, corpora, settings.out, settings.ns, settings.profile, client, settings.workers,
             settings.block_size, settings.evidence, settings.accept_unread, restart, settings.storage_options, watch,
@@ -132,7 +134,31 @@ def _lengths(value: str) -> list[int]:
         raise UsageError(f"-n {value}: expected whole numbers, such as  -n 13  or  -n 8,13") from None
 
 
-def _connect(address: str) -> Client:
+@contextmanager
+def _connected(settings: AuditConfig, corpora: Sequence[Corpus]) -> Iterator[Client | None]:
+    """Give a client of the cluster that the settings name; None for processes here."""
+    places = {"--workers": settings.workers, "--scheduler": settings.scheduler, "--cluster": settings.cluster}
+    given = [option for option, value in places.items() if value]
+    if len(given) > 1:
+        raise UsageError(
+            "--workers starts processes here, --scheduler uses a running cluster, --cluster starts one: give one of "
+            f"them, not {' and '.join(given)}"
+        )
+    if settings.cluster:
+        recipe = clusters.read_recipe(settings.cluster)
+        for corpus in corpora:  # a wrong path or field should cost no job
+            check_fields(corpus)
+        with clusters.started(recipe, say) as client:
+            yield client
+    elif settings.scheduler:
+        with _client(settings.scheduler) as client:
+            clusters.check_versions(client)
+            yield client
+    else:
+        yield None
+
+
+def _client(address: str) -> Client:
     try:
         return Client(address, timeout=20)
     except (OSError, ValueError) as error:

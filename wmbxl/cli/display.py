@@ -39,12 +39,13 @@ def following(watch: Watch) -> Iterator[None]:
         finally:
             stop.set()
             thread.join()
-    _say(_line(watch))
+    say(_line(watch))
     for note in watch.notes:
-        _say(f"Note: {note}")
+        say(f"Note: {note}")
 
 
-def _say(line: str) -> None:
+def say(line: str) -> None:
+    """Print a line that is no result."""
     _progress.print(line, highlight=False, markup=False, soft_wrap=True)
 
 
@@ -53,10 +54,10 @@ def _lines(watch: Watch, stop: threading.Event) -> None:
     while not watch.dashboard and not stop.wait(LOOK_EVERY):
         pass
     if watch.dashboard:
-        _say(f"Watch this run in a browser: {watch.dashboard}")
+        say(f"Watch this run in a browser: {watch.dashboard}")
     while not stop.wait(LINE_EVERY):
         if not _progress.is_terminal:
-            _say(_line(watch))
+            say(_line(watch))
 
 
 def _live(watch: Watch) -> Live:
