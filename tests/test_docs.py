@@ -34,7 +34,21 @@ PAGES = sorted(
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 NOTEBOOKS = sorted((ROOT / "examples").glob("*.ipynb"))
 # Options of other programs that pages mention.
-FOREIGN = {"--python", "--group", "--upgrade", "--strict", "--nworkers", "--nthreads", "--help", "--me"}
+FOREIGN = {
+    "--python",
+    "--group",
+    "--upgrade",
+    "--strict",
+    "--nworkers",
+    "--nthreads",
+    "--help",
+    "--me",
+    "--repo",
+    "--create-namespace",
+    "--generate-name",
+    "--from-env-file",
+    "--exclude-editable",
+}
 
 pytestmark = pytest.mark.skipif(not PAGES, reason="needs the source tree")
 

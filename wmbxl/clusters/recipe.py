@@ -96,6 +96,5 @@ class Recipe(Section, ABC):
         try:
             return import_module(name)
         except ImportError as error:
-            raise UsageError(
-                f"kind: {self.kind} needs {name.replace('_', '-')} ({error}): pip install 'wmbxl[{extra}]'"
-            ) from error
+            package = name.partition(".")[0].replace("_", "-")
+            raise UsageError(f"kind: {self.kind} needs {package} ({error}): pip install 'wmbxl[{extra}]'") from error

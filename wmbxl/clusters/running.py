@@ -14,13 +14,17 @@ from types import FrameType
 from distributed import Client
 
 from wmbxl.clusters.batch import LSF, PBS, SGE, Slurm
+from wmbxl.clusters.coiled import Coiled
+from wmbxl.clusters.kubernetes import Kubernetes
 from wmbxl.clusters.local import Local
 from wmbxl.clusters.recipe import Recipe
 from wmbxl.clusters.versions import check_versions
 from wmbxl.errors import UsageError, WmbxlError
 from wmbxl.settings import check, read_yaml, say_issue
 
-KINDS: dict[str, type[Recipe]] = {"local": Local, "slurm": Slurm, "pbs": PBS, "sge": SGE, "lsf": LSF}
+KINDS: dict[str, type[Recipe]] = {
+    "local": Local, "slurm": Slurm, "pbs": PBS, "sge": SGE, "lsf": LSF, "kubernetes": Kubernetes, "coiled": Coiled,
+}  # fmt: skip
 REMIND_EVERY = 60.0  # seconds
 
 
