@@ -55,6 +55,8 @@ def test_the_plan_is_what_the_audit_does(corpus: Corpus, tmp_path: Path) -> None
 def test_the_largest_task_is_a_file_that_can_not_be_cut(corpus: Corpus, tmp_path: Path) -> None:
     packed = (tmp_path / "corpus/b.jsonl.gz").stat().st_size
     plan = estimated(corpus, tmp_path / "run")
+    assert plan.wall_seconds(1) == plan.core_seconds
+    assert plan.wall_seconds(100) == plan.longest_task
     assert plan.longest_task == pytest.approx(max(packed, BLOCK) * plan.corpora[0].growth / 10e6)
 
 
@@ -72,6 +74,10 @@ def test_the_command_writes_nothing(corpus: Corpus, tmp_path: Path) -> None:
     assert f"Files or objects written: {3 + len(FILES) - 1}" in said.output
     assert not (tmp_path / "run").exists()
     assert plan("--rate", "0").exit_code == 2
+    assert "Wall time" not in said.output
+    (tmp_path / "recipe.yaml").write_text("kind: local\nadapt: {maximum: 2}\n")
+    assert "Wall time with 2 workers: " in plan("--cluster", str(tmp_path / "recipe.yaml")).output
+    assert "Wall time with 3 workers: " in plan("--workers", "3").output
     wrong = plan("--corpus-text-field", "body")
     assert wrong.exit_code == 2
     assert "no record has the field 'body'" in wrong.stderr

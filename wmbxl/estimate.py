@@ -103,6 +103,10 @@ class Estimate:
         """Seconds of the largest task: an audit takes at least as long, whatever the number of workers."""
         return max((c.largest_task * c.growth for c in self.corpora), default=0) / self.rate / 1e6
 
+    def wall_seconds(self, workers: int) -> float:
+        """Seconds with so many workers, if reading keeps up and all are there from the start."""
+        return max(self.core_seconds / workers, self.longest_task)
+
     @property
     def memory(self) -> int:
         """Bytes for a worker, beside `LONGEST_RECORD` times the longest record of the corpus."""

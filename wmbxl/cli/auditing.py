@@ -116,14 +116,18 @@ def audit(config: str | None, restart: bool, **options: Any) -> None:
     help="What one core scans in a second, in MB of decompressed records.",
 )
 def plan(config: str | None, rate: float, **options: Any) -> None:
-    """Tell what an audit would take, without running it; takes the same settings."""
+    """Tell what an audit would take, without running it; takes the same settings.
+
+    With --workers or --cluster also the wall time; nothing is started.
+    """
     settings = _settings(config, options, "wmbxl plan")
     benchmark, corpora = settings.read_benchmark(), settings.make_corpora()
     for corpus in corpora:
         check_fields(corpus)
     index = ProbeIndex.build(benchmark, settings.ns, settings.profile)
     folder = RunFolder(settings.out, settings.storage_options)
-    show_plan(estimate(index, corpora, folder, settings.block_size, settings.evidence, rate))
+    workers = clusters.read_recipe(settings.cluster).most if settings.cluster else settings.workers
+    show_plan(estimate(index, corpora, folder, settings.block_size, settings.evidence, rate), workers)
 
 
 def _settings(config: str | None, options: dict[str, Any], where: str) -> AuditConfig:

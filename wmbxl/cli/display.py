@@ -172,8 +172,8 @@ def _say_gaps(corpus: dict[str, Any]) -> None:
         console.print(f"  {corpus['name']}: {count:,} file(s) left out, such as {examples} (audit.json lists all)")
 
 
-def show_plan(estimate: Estimate) -> None:
-    """Print what an audit would take."""
+def show_plan(estimate: Estimate, workers: int | None) -> None:
+    """Print what an audit would take, with so many workers if that is known."""
     table = Table(title="What an audit would take")
     for name in ("corpus", "shards", "bytes", "decompressed", "pieces", "tasks", "finished", "core-hours"):
         table.add_column(name, justify="left" if name == "corpus" else "right")
@@ -192,6 +192,10 @@ def show_plan(estimate: Estimate) -> None:
         f"Memory for each worker: {size(estimate.memory)}, and {LONGEST_RECORD} times the longest record of the corpus",
         f"Files or objects written: {estimate.objects:,}",
     ]
+    if workers:
+        lines.append(
+            f"Wall time with {workers:,} workers: {duration(estimate.wall_seconds(workers))}, if reading keeps up"
+        )
     if unsized:
         lines.append(f"{unsized:,} file(s) are of unknown size and not in these figures")
     for line in lines:
