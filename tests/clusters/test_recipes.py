@@ -18,7 +18,7 @@ ROOT = Path(__file__).parents[2]
 SHIPPED = sorted(
     path for path in (ROOT / "cluster").rglob("*.yaml") if " --cluster " in path.read_text(encoding="utf-8")
 )
-JOB: dict[str, Any] = {"workers": 8, "cores": 4, "memory": "16GB", "walltime": "01:30:00"}
+JOB: dict[str, Any] = {"workers": 8, "cores": 4, "memory": "16GB", "walltime": "01:30:00", "dashboard_address": ":0"}
 
 needs_jobqueue = pytest.mark.skipif(
     importlib.util.find_spec("dask_jobqueue") is None, reason="no batch systems: pip install '.[jobqueue]'"
