@@ -22,7 +22,7 @@ import click
 import pyarrow as pa
 import pytest
 
-from wmbxl import config, formats, metadata, records
+from wmbxl import config, formats, metadata, records, settings
 from wmbxl.cli import main
 from wmbxl.demo import demo_benchmark, demo_corpus
 from wmbxl.folder import FILES
@@ -34,7 +34,21 @@ PAGES = sorted(
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 NOTEBOOKS = sorted((ROOT / "examples").glob("*.ipynb"))
 # Options of other programs that pages mention.
-FOREIGN = {"--python", "--group", "--upgrade", "--strict", "--nworkers", "--nthreads", "--help"}
+FOREIGN = {
+    "--python",
+    "--group",
+    "--upgrade",
+    "--strict",
+    "--nworkers",
+    "--nthreads",
+    "--help",
+    "--me",
+    "--repo",
+    "--create-namespace",
+    "--generate-name",
+    "--from-env-file",
+    "--exclude-editable",
+}
 
 pytestmark = pytest.mark.skipif(not PAGES, reason="needs the source tree")
 
@@ -224,7 +238,7 @@ def test_yaml_example_runs(demo: Path) -> None:
 
 def test_yaml_recipes_are_valid_settings() -> None:
     for path in (ROOT / "cluster").rglob("audit.yaml"):
-        config.validate(config.read_yaml(str(path)), str(path))
+        config.validate(settings.read_yaml(str(path)), str(path))
 
 
 # ---------------------------------------------------------------- what pages name

@@ -2,29 +2,22 @@
 
 from __future__ import annotations
 
-from difflib import get_close_matches
-from pathlib import Path
 from typing import Annotated, Any
 
-import yaml
-from pydantic import AliasChoices, BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic import AliasChoices, Field, field_validator
 
 from wmbxl.benchmark import Benchmark, read_benchmark
 from wmbxl.corpus import BLOCK_SIZE, Corpus
-from wmbxl.errors import UsageError
 from wmbxl.kernels import LONGEST_N
 from wmbxl.scan import EVIDENCE_CAP
+from wmbxl.settings import Section, check, say_issue
 from wmbxl.text import Profile
 from wmbxl.types import Role
 
 Length = Annotated[int, Field(ge=1, le=LONGEST_N)]
 
 
-class _Section(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class BenchmarkConfig(_Section):
+class BenchmarkConfig(Section):
     """The benchmark, see `wmbxl.read_benchmark`."""
 
     path: str
@@ -34,7 +27,7 @@ class BenchmarkConfig(_Section):
     storage_options: dict[str, Any] = Field(default={}, repr=False)
 
 
-class CorpusConfig(_Section):
+class CorpusConfig(Section):
     """A corpus, see `wmbxl.Corpus`."""
 
     name: str = Field(pattern=r"^[^/]+$")
@@ -52,7 +45,7 @@ class CorpusConfig(_Section):
         return [value] if isinstance(value, str) else value
 
 
-class AuditConfig(_Section):
+class AuditConfig(Section):
     """Everything that ``wmbxl audit`` can be told, see `wmbxl.audit`."""
 
     benchmark: BenchmarkConfig
@@ -64,6 +57,7 @@ class AuditConfig(_Section):
     profile: Profile = "release"
     workers: int | None = Field(default=None, ge=1)
     scheduler: str | None = None
+    cluster: str | None = None
     block_size: int = Field(default=BLOCK_SIZE, ge=4096)
     evidence: int = Field(default=EVIDENCE_CAP, ge=0)
     accept_unread: float = Field(default=0.0, ge=0, le=1)
@@ -88,23 +82,6 @@ class AuditConfig(_Section):
         return [Corpus(**corpus.model_dump()) for corpus in self.corpora]
 
 
-def read_yaml(path: str) -> dict[str, Any]:
-    """Read a YAML file of settings.
-
-    Raises
-    ------
-    UsageError
-        If it can't be read or is no mapping.
-    """
-    try:
-        content = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        raise UsageError(f"{path}: can't be read as YAML: {error}") from error
-    if not isinstance(content, dict):
-        raise UsageError(f"{path}: expected settings such as  benchmark: problems.jsonl, found {content!r:.60}")
-    return content
-
-
 def validate(content: dict[str, Any], where: str) -> AuditConfig:
     """Check settings and tell every issue at once.
 
@@ -112,11 +89,7 @@ def validate(content: dict[str, Any], where: str) -> AuditConfig:
     ------
     UsageError
     """
-    try:
-        return AuditConfig.model_validate(content)
-    except ValidationError as error:
-        lines = [f"  {_say(issue)}" for issue in error.errors()]
-        raise UsageError(f"{where}: {len(lines)} problem(s)\n" + "\n".join(lines)) from error
+    return check(AuditConfig, content, where, _say)
 
 
 _OPTIONS = {
@@ -133,8 +106,4 @@ def _say(issue: Any) -> str:
         return f"{place}: missing: give {_OPTIONS[place]}, or {place} in a YAML file"
     if issue["loc"][0] == "ns" and issue["type"] in ("greater_than_equal", "less_than_equal"):
         return f"{place}: n must lie between 1 and {LONGEST_N} (found {issue['input']})"
-    if issue["type"] == "extra_forbidden":
-        known = {**AuditConfig.model_fields, **CorpusConfig.model_fields, **BenchmarkConfig.model_fields}
-        close = get_close_matches(str(issue["loc"][-1]), known, n=1)
-        return f"{place}: unknown" + (f"; did you mean {close[0]}?" if close else "")
-    return f"{place}: {issue['msg']}" + ("" if issue["type"] == "missing" else f" (found {issue['input']!r:.60})")
+    return say_issue(issue, {**AuditConfig.model_fields, **CorpusConfig.model_fields, **BenchmarkConfig.model_fields})

@@ -13,6 +13,7 @@ from wmbxl.errors import UsageError, WmbxlError
 
 _VERBS = {
     "audit": "auditing",
+    "plan": "auditing",
     "status": "auditing",
     "report": "reporting",
     "export": "auditing",

@@ -3,62 +3,89 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import click
 from distributed import Client
 
+from wmbxl import clusters
 from wmbxl import demo as demo_module
 from wmbxl import export as exports
 from wmbxl.audit import REFERENCE_N, Audit
 from wmbxl.audit import audit as run_audit
-from wmbxl.cli.display import console, following, show_audit, show_unfinished
-from wmbxl.config import read_yaml, validate
+from wmbxl.cli.display import console, following, say, show_audit, show_plan, show_unfinished
+from wmbxl.config import AuditConfig, validate
+from wmbxl.corpus import Corpus
 from wmbxl.errors import UsageError
+from wmbxl.estimate import RATE, estimate
 from wmbxl.folder import RunFolder
+from wmbxl.index import ProbeIndex
+from wmbxl.plan import check_fields
 from wmbxl.recheck import recheck as run_recheck
+from wmbxl.settings import read_yaml
 from wmbxl.text import PROFILES
 from wmbxl.watch import Watch
 
 INCOMPLETE = 3  # exit status
 
 
+_SETTINGS = (
+    click.argument("config", required=False, type=click.Path(exists=True, dir_okay=False)),
+    click.option("--benchmark", metavar="PATH", help="Benchmark: JSONL, Parquet, CSV or a dataset folder."),
+    click.option("--id-field", metavar="F", help="Field with a problem's id.  [default: problem_id]"),
+    click.option(
+        "--text-field",
+        "text_fields",
+        metavar="F",
+        multiple=True,
+        help="Field with a problem's text; repeat to join several.  [default: text]",
+    ),
+    click.option("--answer-field", metavar="F", help="Field with the answer, audited as a channel of its own."),
+    click.option(
+        "--corpus",
+        "corpora",
+        metavar="NAME=URL",
+        multiple=True,
+        help="A corpus: file, folder or pattern; repeat for more.",
+    ),
+    click.option("--corpus-text-field", metavar="F", help="Field with a document's text.  [default: text]"),
+    click.option("--corpus-id-field", metavar="F", help="Field with a document's id."),
+    click.option("--join-lists", is_flag=True, help="Join texts that are lists of strings by newlines."),
+    click.option(
+        "--max-zstd-window", type=int, metavar="LOG2", help="Accept zstd windows up to 2^LOG2 bytes.  [default: 27]"
+    ),
+    click.option("--out", metavar="DIR", help="Run folder, local or anywhere fsspec reaches."),
+    click.option("-n", "ns", metavar="N[,N…]", help="Lengths of n-grams in tokens.  [default: 13]"),
+    click.option("--profile", type=click.Choice(PROFILES), help="How text is normalised.  [default: release]"),
+    click.option(
+        "--workers", type=int, metavar="N", help="Processes of a local cluster.  [default: one for each core]"
+    ),
+    click.option("--scheduler", metavar="ADDRESS", help="Use a running Dask scheduler instead."),
+    click.option("--cluster", metavar="RECIPE", help="Start the cluster of this recipe instead, and shut it down."),
+    click.option("--block-size", type=int, metavar="BYTES", help="Size of a piece.  [default: 67108864]"),
+    click.option(
+        "--evidence", type=int, metavar="N", help="Most evidence rows for each problem, n and corpus.  [default: 20]"
+    ),
+    click.option(
+        "--accept-unread",
+        type=float,
+        metavar="FRACTION",
+        help="Share of a corpus's bytes that may be unread.  [default: 0]",
+    ),
+)
+
+
+def _with_settings(verb: Callable[..., None]) -> Callable[..., None]:
+    """Give a verb the options of an audit."""
+    for option in reversed(_SETTINGS):
+        verb = option(verb)
+    return verb
+
+
 @click.command()
-@click.argument("config", required=False, type=click.Path(exists=True, dir_okay=False))
-@click.option("--benchmark", metavar="PATH", help="Benchmark: JSONL, Parquet, CSV or a dataset folder.")
-@click.option("--id-field", metavar="F", help="Field with a problem's id.  [default: problem_id]")
-@click.option(
-    "--text-field",
-    "text_fields",
-    metavar="F",
-    multiple=True,
-    help="Field with a problem's text; repeat to join several.  [default: text]",
-)
-@click.option("--answer-field", metavar="F", help="Field with the answer, audited as a channel of its own.")
-@click.option(
-    "--corpus", "corpora", metavar="NAME=URL", multiple=True, help="A corpus: file, folder or pattern; repeat for more."
-)
-@click.option("--corpus-text-field", metavar="F", help="Field with a document's text.  [default: text]")
-@click.option("--corpus-id-field", metavar="F", help="Field with a document's id.")
-@click.option("--join-lists", is_flag=True, help="Join texts that are lists of strings by newlines.")
-@click.option(
-    "--max-zstd-window", type=int, metavar="LOG2", help="Accept zstd windows up to 2^LOG2 bytes.  [default: 27]"
-)
-@click.option("--out", metavar="DIR", help="Run folder, local or anywhere fsspec reaches.")
-@click.option("-n", "ns", metavar="N[,N…]", help="Lengths of n-grams in tokens.  [default: 13]")
-@click.option("--profile", type=click.Choice(PROFILES), help="How text is normalised.  [default: release]")
-@click.option("--workers", type=int, metavar="N", help="Processes of a local cluster.  [default: one for each core]")
-@click.option("--scheduler", metavar="ADDRESS", help="Use a running Dask scheduler instead.")
-@click.option("--block-size", type=int, metavar="BYTES", help="Size of a piece.  [default: 67108864]")
-@click.option(
-    "--evidence", type=int, metavar="N", help="Most evidence rows for each problem, n and corpus.  [default: 20]"
-)
-@click.option(
-    "--accept-unread",
-    type=float,
-    metavar="FRACTION",
-    help="Share of a corpus's bytes that may be unread.  [default: 0]",
-)
+@_with_settings
 @click.option("--restart", is_flag=True, help="Delete the audit that DIR holds first.")
 def audit(config: str | None, restart: bool, **options: Any) -> None:
     """Audit a benchmark against corpora.
@@ -66,22 +93,47 @@ def audit(config: str | None, restart: bool, **options: Any) -> None:
     The settings come from options, from a YAML file CONFIG, or from both (options win). Exit status: 0 complete,
     2 wrong usage, 3 incomplete.
     """
-    content = read_yaml(config) if config else {}
-    settings = validate(_merge(content, options), config or "wmbxl audit")
-    if settings.scheduler and settings.workers:
-        raise UsageError(
-            "--workers starts processes here, --scheduler uses those of a running cluster: give one of them"
-        )
+    settings = _settings(config, options, "wmbxl audit")
     benchmark, corpora = settings.read_benchmark(), settings.make_corpora()
-    client = _connect(settings.scheduler) if settings.scheduler else None
     watch = Watch()
-    with following(watch):
+    with _connected(settings, corpora) as client, following(watch):
         done = run_audit(
             benchmark, corpora, settings.out, settings.ns, settings.profile, client, settings.workers,
             settings.block_size, settings.evidence, settings.accept_unread, restart, settings.storage_options, watch,
         )  # fmt: skip
     show_audit(done)
     sys.exit(0 if done.status == "complete" else INCOMPLETE)
+
+
+@click.command()
+@_with_settings
+@click.option(
+    "--rate",
+    type=click.FloatRange(min=0, min_open=True),
+    default=RATE,
+    metavar="MB/S",
+    show_default=True,
+    help="What one core scans in a second, in MB of decompressed records.",
+)
+def plan(config: str | None, rate: float, **options: Any) -> None:
+    """Tell what an audit would take, without running it; takes the same settings.
+
+    With --workers or --cluster also the wall time; nothing is started.
+    """
+    settings = _settings(config, options, "wmbxl plan")
+    benchmark, corpora = settings.read_benchmark(), settings.make_corpora()
+    for corpus in corpora:
+        check_fields(corpus)
+    index = ProbeIndex.build(benchmark, settings.ns, settings.profile)
+    folder = RunFolder(settings.out, settings.storage_options)
+    workers = clusters.read_recipe(settings.cluster).most if settings.cluster else settings.workers
+    show_plan(estimate(index, corpora, folder, settings.block_size, settings.evidence, rate), workers)
+
+
+def _settings(config: str | None, options: dict[str, Any], where: str) -> AuditConfig:
+    """Read the file of settings, if there is one, and lay the options over it."""
+    content = read_yaml(config) if config else {}
+    return validate(_merge(content, options), config or where)
 
 
 def _merge(content: dict[str, Any], options: dict[str, Any]) -> dict[str, Any]:
@@ -132,7 +184,31 @@ def _lengths(value: str) -> list[int]:
         raise UsageError(f"-n {value}: expected whole numbers, such as  -n 13  or  -n 8,13") from None
 
 
-def _connect(address: str) -> Client:
+@contextmanager
+def _connected(settings: AuditConfig, corpora: Sequence[Corpus]) -> Iterator[Client | None]:
+    """Give a client of the cluster that the settings name; None for processes here."""
+    places = {"--workers": settings.workers, "--scheduler": settings.scheduler, "--cluster": settings.cluster}
+    given = [option for option, value in places.items() if value]
+    if len(given) > 1:
+        raise UsageError(
+            "--workers starts processes here, --scheduler uses a running cluster, --cluster starts one: give one of "
+            f"them, not {' and '.join(given)}"
+        )
+    if settings.cluster:
+        recipe = clusters.read_recipe(settings.cluster)
+        for corpus in corpora:  # a wrong path or field should cost no job
+            check_fields(corpus)
+        with clusters.started(recipe, say) as client:
+            yield client
+    elif settings.scheduler:
+        with _client(settings.scheduler) as client:
+            clusters.check_versions(client)
+            yield client
+    else:
+        yield None
+
+
+def _client(address: str) -> Client:
     try:
         return Client(address, timeout=20)
     except (OSError, ValueError) as error:

@@ -14,6 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from wmbxl.audit import Audit
+from wmbxl.estimate import LONGEST_RECORD, Estimate
 from wmbxl.folder import REPORT, RunFolder
 from wmbxl.records import GAPS
 from wmbxl.units import duration, size
@@ -39,12 +40,13 @@ def following(watch: Watch) -> Iterator[None]:
         finally:
             stop.set()
             thread.join()
-    _say(_line(watch))
+    say(_line(watch))
     for note in watch.notes:
-        _say(f"Note: {note}")
+        say(f"Note: {note}")
 
 
-def _say(line: str) -> None:
+def say(line: str) -> None:
+    """Print a line that is no result."""
     _progress.print(line, highlight=False, markup=False, soft_wrap=True)
 
 
@@ -53,10 +55,10 @@ def _lines(watch: Watch, stop: threading.Event) -> None:
     while not watch.dashboard and not stop.wait(LOOK_EVERY):
         pass
     if watch.dashboard:
-        _say(f"Watch this run in a browser: {watch.dashboard}")
+        say(f"Watch this run in a browser: {watch.dashboard}")
     while not stop.wait(LINE_EVERY):
         if not _progress.is_terminal:
-            _say(_line(watch))
+            say(_line(watch))
 
 
 def _live(watch: Watch) -> Live:
@@ -180,6 +182,36 @@ def _say_gaps(corpus: dict[str, Any]) -> None:
         examples = ", ".join(item["url"].rsplit("/", 1)[-1] for item in corpus["left_out"][:3])
         count = len(corpus["left_out"])
         console.print(f"  {corpus['name']}: {count:,} file(s) left out, such as {examples} (audit.json lists all)")
+
+
+def show_plan(estimate: Estimate, workers: int | None) -> None:
+    """Print what an audit would take, with so many workers if that is known."""
+    table = Table(title="What an audit would take")
+    for name in ("corpus", "shards", "bytes", "decompressed", "pieces", "tasks", "finished", "core-hours"):
+        table.add_column(name, justify="left" if name == "corpus" else "right")
+    for corpus in estimate.corpora:
+        hours = corpus.bytes_left * corpus.growth / estimate.rate / 3.6e9
+        table.add_row(
+            corpus.name, f"{corpus.shards:,}", size(corpus.file_bytes), size(corpus.file_bytes * corpus.growth),
+            f"{corpus.pieces:,}", f"{corpus.tasks:,}", f"{corpus.finished:,}", f"{hours:,.2f}",
+        )  # fmt: skip
+    console.print(table)
+    unsized = sum(corpus.unsized for corpus in estimate.corpora)
+    lines = [
+        f"Core-hours: {estimate.core_seconds / 3600:,.2f} at {estimate.rate:g} MB/s for each core, decompressed "
+        "(--rate), and some 10 s to start each worker",
+        f"Workers: at most {estimate.tasks:,} are of use; the largest task takes {duration(estimate.longest_task)}",
+        f"Memory for each worker: {size(estimate.memory)}, and {LONGEST_RECORD} times the longest record of the corpus",
+        f"Files or objects written: {estimate.objects:,}",
+    ]
+    if workers:
+        lines.append(
+            f"Wall time with {workers:,} workers: {duration(estimate.wall_seconds(workers))}, if reading keeps up"
+        )
+    if unsized:
+        lines.append(f"{unsized:,} file(s) are of unknown size and not in these figures")
+    for line in lines:
+        console.print(line, highlight=False, soft_wrap=True)
 
 
 def show_unfinished(folder: RunFolder, info: dict[str, Any]) -> None:
