@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow as pa
 from distributed import WorkerPlugin, get_worker
 
-from wmbxl.errors import NothingMatches
+from wmbxl.errors import WmbxlError
 from wmbxl.folder import CHECKPOINTS, RunFolder
 from wmbxl.index import ProbeIndex
 from wmbxl.metadata import ledger_table
@@ -135,7 +135,7 @@ def _take_up(task: Task, job: Job) -> Result | None:
     """Read a checkpoint; None if it is gone or damaged, so that the task is scanned again."""
     try:
         return Result.from_bytes(job.folder.read(f"{CHECKPOINTS}/{task.key}.arrow"))
-    except (NothingMatches, OSError, ValueError, KeyError, pa.ArrowException):
+    except (WmbxlError, OSError, ValueError, KeyError, pa.ArrowException):
         return None
 
 
