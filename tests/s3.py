@@ -76,7 +76,8 @@ def served(folder: Path) -> Iterator[Server]:
     ports = free_ports(len(names))
     command = [
         str(find_server()), "server", "-s3", f"-dir={folder}", "-ip=127.0.0.1", "-ip.bind=127.0.0.1",
-        f"-s3.config={folder / 'users.json'}", "-s3.port.iceberg=0", "-s3.port.lance=0", "-volume.max=0", "-master.volumeSizeLimitMB=64",
+        f"-s3.config={folder / 'users.json'}", "-s3.port.iceberg=0", "-s3.port.lance=0", "-volume.max=0",
+        "-master.volumeSizeLimitMB=64",
         *(f"-{name}={port}" for name, port in zip(names, ports, strict=True)),
     ]  # fmt: skip
     with (folder / "log").open("wb") as log, subprocess.Popen(command, stdout=log, stderr=log, cwd=folder) as process:

@@ -39,6 +39,12 @@ def read(shard: Shard, account: Account) -> Iterator[Batch]:
         account.fail(changed, account.file_bytes)
 
 
+def leave_unread(shard: Shard, account: Account, fault: Unreadable) -> None:
+    """Keep the account of a shard that is not read at all."""
+    account.file_bytes = _size(shard)
+    account.fail(fault, account.file_bytes)
+
+
 def _lost(shard: Shard, account: Account, fault: Unreadable) -> int:
     """Return the bytes of the file that a fault cost; all of the piece where nobody can say how much is missing."""
     if fault.position is None or fault.reason in ("truncated", "zstd_window"):
@@ -90,8 +96,7 @@ def open_stream(shard: Shard, account: Account) -> tuple[streams.Chunks, formats
     account.consumed = lambda: source.position
     packed = source.read()
     codec = formats.codec_of(packed)
-    source.position = 0
-    source.close()
+    source.seek(0)
     if not packed:
         return streams.Chunks(iter(())), _empty(shard.url)
     if codec:
@@ -126,9 +131,9 @@ def _empty(url: str) -> formats.Format:
 
 def _stream(shard: Shard, account: Account) -> Iterator[Batch]:
     if not shard.whole:
-        source = streams.Source(shard.url, shard.options.storage_options, max(0, shard.start - 1))
-        account.consumed = lambda: source.position - shard.start
         stop = shard.size if shard.stop < 0 else shard.stop
+        source = streams.Source(shard.url, shard.options.storage_options, max(0, shard.start - 1), stop)
+        account.consumed = lambda: source.position - shard.start
         yield from jsonl.batches_of(jsonl.lines(streams.owned_lines(source, shard.start, stop)), shard.options, account)
         return
     chunks, kind = open_stream(shard, account)

@@ -1,4 +1,4 @@
-"""Where files live: stores reached through fsspec with time limits, the one place that retries, and what errors mean."""
+"""Where files live: stores reached through fsspec, with time limits, retries in one place, and what errors mean."""
 
 from __future__ import annotations
 

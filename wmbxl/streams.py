@@ -14,9 +14,10 @@ from typing import IO, Any
 
 from isal import igzip_lib
 
+from wmbxl import ahead
 from wmbxl.errors import Unreadable
 from wmbxl.formats import Codec, codec_of
-from wmbxl.stores import locate, retry, unreadable
+from wmbxl.stores import is_local, locate, retry, unreadable
 from wmbxl.text import replace_surrogates
 
 if sys.version_info >= (3, 14):
@@ -38,11 +39,14 @@ class Source:
         For fsspec.
     position : int
         The first byte to read.
+    stop : int
+        Where reading will probably end, so that a store isn't asked for more; negative for the end of the file.
     """
 
-    def __init__(self, url: str, storage_options: dict[str, Any], position: int = 0) -> None:
+    def __init__(self, url: str, storage_options: dict[str, Any], position: int = 0, stop: int = -1) -> None:
         self.url = url
         self.position = position
+        self.stop = stop
         self.storage_options = storage_options
         self._file: IO[bytes] | None = None
 
@@ -67,7 +71,8 @@ class Source:
         try:
             if self._file is None:
                 filesystem, path = locate(self.url, self.storage_options)
-                self._file = filesystem.open(path, "rb")
+                how = {} if is_local(filesystem) else ahead.options(self.stop)
+                self._file = filesystem.open(path, "rb", **how)
                 self._file.seek(self.position)
             return self._file.read(size)
         except Exception:
@@ -94,7 +99,10 @@ class Source:
         if origin + offset != self.position:
             self.position = origin + offset
             if self._file is not None:
-                self._file.seek(self.position)
+                try:
+                    self._file.seek(self.position)
+                except (OSError, ValueError):  # it can only be read forward
+                    self.close()
         return self.position
 
     @cached_property
@@ -110,6 +118,9 @@ class Source:
         """Close the file; a later read opens it again."""
         if self._file is not None:
             file, self._file = self._file, None
+            cache = getattr(file, "cache", None)
+            if isinstance(cache, ahead.ReadAhead):  # fsspec closes its own only
+                cache.close()
             file.close()
 
 
