@@ -44,6 +44,10 @@ class Server:
             self.files.pipe_file(f"{place}/{path.name}", path.read_bytes())
         return f"s3://{place}"
 
+    def upload(self, path: Path, place: str) -> None:
+        """Copy a file."""
+        self.files.put_file(str(path), place)
+
     def read_all(self, place: str) -> dict[str, bytes]:
         """Return every object below a place."""
         files = self.files
@@ -146,11 +150,18 @@ class Proxy:
         return self
 
     def __exit__(self, *_: object) -> None:
+        asyncio.run_coroutine_threadsafe(self._end(), self._loop).result(10)
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join(10)
 
+    async def _end(self) -> None:
+        others = asyncio.all_tasks() - {asyncio.current_task()}
+        for task in others:
+            task.cancel()
+        await asyncio.gather(*others, return_exceptions=True)
+
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        with contextlib.suppress(OSError):
+        with contextlib.suppress(OSError, asyncio.CancelledError):
             up_reader, up_writer = await asyncio.open_connection("127.0.0.1", self.target)
             ways = [
                 asyncio.ensure_future(self._ask(reader, up_writer, writer)),

@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 import tenacity
 import yaml
+from botocore.exceptions import ClientError
 from click.testing import CliRunner
 from distributed import Client, LocalCluster
 
@@ -259,3 +260,35 @@ def test_an_object_that_changes_while_it_is_read(s3: Server, large: str) -> None
         pass
     assert account.fault is not None
     assert account.fault.reason == "changed"
+
+
+# ---------------------------------------------------------------- checkpoints
+
+
+def test_the_first_checkpoint_stays(s3: Server, proxy: Proxy, no_waits: None) -> None:
+    """Two workers may finish the same task, and an answer may get lost on its way."""
+    folder = RunFolder("s3://runs/checkpoints", s3.options(proxy.port))
+    folder.write("a", b"first", new=True)
+    folder.write("a", b"second", new=True)
+    assert folder.read("a") == b"first"
+    folder.write("a", b"third")
+    assert folder.read("a") == b"third"
+    proxy.faults = Faults(resets=1)  # of the answer: the object is there
+    folder.write("b", b"once", new=True)
+    assert proxy.struck == 1
+    assert folder.read("b") == b"once"
+
+
+def test_a_store_without_conditional_writes(s3: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = RunFolder("s3://runs/plain", s3.options())
+    filesystem, _ = stores.locate(folder.url, folder.storage_options)
+    whole = filesystem.pipe_file
+
+    def pipe_file(path: str, data: bytes, mode: str = "overwrite") -> Any:
+        if mode == "create":
+            raise OSError(38, "not there") from ClientError({"Error": {"Code": "NotImplemented"}}, "PutObject")
+        return whole(path, data)
+
+    monkeypatch.setattr(filesystem, "pipe_file", pipe_file)
+    folder.write("a", b"first", new=True)
+    assert folder.read("a") == b"first"

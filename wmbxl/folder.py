@@ -55,11 +55,13 @@ class RunFolder:
         except Exception as error:
             raise WmbxlError(f"{self.url}/{name}: can't be {doing}: {stores.last_word(error)}") from error
 
-    def write(self, name: str, data: bytes) -> None:
-        """Write a file atomically."""
+    def write(self, name: str, data: bytes, new: bool = False) -> None:
+        """Write a file atomically; with `new`, a store may keep one that somebody else wrote in the meantime."""
         with self._place(name, "written") as (filesystem, path):
             if stores.is_local(filesystem):
                 _write_local(Path(path), data)
+            elif new:
+                stores.put_new(filesystem, path, data)
             else:  # an object appears when its last byte has arrived
                 stores.retry(filesystem.pipe_file, path, data)
 

@@ -109,6 +109,28 @@ retry = tenacity.Retrying(
 )
 
 
+def put_new(filesystem: AbstractFileSystem, path: str, data: bytes) -> None:
+    """Write an object that appears whole, unless there is one by that name already.
+
+    S3 is asked not to write it twice. Other stores, and those that speak like S3 but can't do this, replace it.
+    """
+
+    def put() -> None:
+        if not is_s3(filesystem):
+            filesystem.pipe_file(path, data)
+            return
+        try:
+            filesystem.pipe_file(path, data, mode="create")
+        except OSError as error:
+            code = getattr(error.__cause__, "response", {}).get("Error", {}).get("Code")
+            if code == "NotImplemented":
+                filesystem.pipe_file(path, data)
+            elif code != "PreconditionFailed":  # which says that it is there, perhaps from a try whose answer was lost
+                raise
+
+    retry(put)
+
+
 def last_word(error: BaseException) -> str:
     """Return what a person is told of an error that `retry` let through, in this thread, just now."""
     real = real_error(error)

@@ -125,7 +125,7 @@ def run_task(planned: tuple[Task, bool], job: Job) -> Result:
     resumed = result is not None
     if result is None:
         result = Result.sum(_result(scan_piece(shard, index, job.cap, teller.batch)) for shard in task.shards)
-        _keep(task, job, result)
+        _keep(task, job, result, new=not has_checkpoint)
     teller.done(result, _flagged(index, job, result), resumed)
     return result
 
@@ -142,7 +142,7 @@ def leave_out(shard: Shard, job: Job, fault: Unreadable) -> Result:
 
 def finish_task(task: Task, result: Result, job: Job) -> Result:
     """Keep and tell the result of a task whose shards were run one by one."""
-    _keep(task, job, result)
+    _keep(task, job, result, new=False)
     _Teller(job, task).done(result, _flagged(_indexes[job.fingerprint], job, result), resumed=False)
     return result
 
@@ -151,10 +151,10 @@ def _result(piece: Scanned) -> Result:
     return Result({piece.ledger["corpus"]: piece.tally}, ledger_table([piece.ledger]))
 
 
-def _keep(task: Task, job: Job, result: Result) -> None:
-    """Leave a checkpoint, unless a fault in it may pass."""
+def _keep(task: Task, job: Job, result: Result, new: bool) -> None:
+    """Leave a checkpoint, unless a fault in it may pass; one that is not `new` replaces a damaged one."""
     if not any(reason in PASSING_FAULTS for tally in result.tallies.values() for reason in tally.faults):
-        job.folder.write(f"{CHECKPOINTS}/{task.key}.arrow", result.to_bytes())
+        job.folder.write(f"{CHECKPOINTS}/{task.key}.arrow", result.to_bytes(), new)
 
 
 def _take_up(task: Task, job: Job) -> Result | None:
