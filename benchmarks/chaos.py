@@ -28,28 +28,33 @@ from wmbxl.watch import Watch
 
 NS = (5, 13)
 OUTAGE = 1.0  # seconds
+BURST = 10  # connections reset at a time
 
 
 class Chaos(threading.Thread):
-    """Deals out a number of each fault, by turns, until the audit has ended."""
+    """Deals out a number of each fault in a random order, spread over the pieces as they get done."""
 
-    def __init__(self, cluster: LocalCluster, proxy: Proxy, given: argparse.Namespace, watch: Watch) -> None:
+    def __init__(
+        self, cluster: LocalCluster, proxy: Proxy, given: argparse.Namespace, watch: Watch, pieces: int
+    ) -> None:
         super().__init__(daemon=True)
         self.cluster, self.proxy, self.watch = cluster, proxy, watch
         self.left = {"kills": given.kills, "outages": given.outages, "resets": given.resets}
+        rounds = given.kills + given.outages + -(-given.resets // BURST)
+        self.step = 0.8 * pieces / max(1, rounds)  # a worker that is killed before it has done anything shows nothing
         self.dealt = dict.fromkeys(self.left, 0)
         self.over = threading.Event()
 
     def run(self) -> None:
         chooser = random.Random(0)
-        while not self.watch.pieces_done:  # workers have started
-            self.over.wait(0.05)
+        dealt = 0
         while any(self.left.values()) and not self.over.is_set():
+            dealt += 1
+            while self.watch.pieces_done < dealt * self.step and not self.over.is_set():
+                self.over.wait(0.05)
             kind = chooser.choice([kind for kind, left in self.left.items() if left])
             self.dealt[kind] += getattr(self, kind)(chooser)
             self.left[kind] = max(0, self.left[kind] - 1)
-            self.over.wait(0.2)
-        self.left = dict.fromkeys(self.left, 0)
         self.proxy.faults = Faults()
 
     def kills(self, chooser: random.Random) -> int:
@@ -66,7 +71,7 @@ class Chaos(threading.Thread):
         return 1
 
     def resets(self, chooser: random.Random) -> int:
-        count = min(10, self.left["resets"])
+        count = min(BURST, self.left["resets"])
         self.left["resets"] -= count - 1
         struck = self.proxy.struck
         self.proxy.faults.resets = count
@@ -92,7 +97,7 @@ def audit(client: Client, server: Server, port: int, out: str, watch: Watch) -> 
 
 
 def measure(given: argparse.Namespace, folder: Path, server: Server) -> list[Figure]:
-    benchmark, shards = make_benchmark(), 20 if given.quick else 300
+    benchmark, shards = make_benchmark(), 20 if given.quick else 200
     server.put(write_corpus(folder / "corpus", benchmark, shards=shards, documents=20), "corpora/chaos")
     with (
         dask.config.set({"distributed.scheduler.allowed-failures": 20}),
@@ -105,7 +110,7 @@ def measure(given: argparse.Namespace, folder: Path, server: Server) -> list[Fig
         calm_seconds = time.monotonic() - began
         proxy.faults.latency = 0.02
         watch, began = Watch(), time.monotonic()
-        chaos = Chaos(cluster, proxy, given, watch)
+        chaos = Chaos(cluster, proxy, given, watch, shards)
         chaos.start()
         try:
             rough = audit(client, server, proxy.port, "rough", watch)

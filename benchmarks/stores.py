@@ -13,6 +13,7 @@ import tempfile
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from itertools import chain
 from multiprocessing.connection import Connection
 from pathlib import Path
 
@@ -62,10 +63,9 @@ def scanned(url: str, options: dict[str, object], index: wmbxl.ProbeIndex) -> tu
     return time.perf_counter() - wall, time.process_time() - cpu, tally.occurrences
 
 
-def latency(inputs: Inputs, server: Server) -> list[Figure]:
+def latency(inputs: Inputs, server: Server) -> Iterator[Figure]:
     """Compare the store with the local disk, by turns, each at its fastest."""
     index = wmbxl.ProbeIndex.build(inputs.benchmark, [13])
-    figures = []
     for suffix in ("jsonl.zst", "jsonl.gz", "jsonl"):
         path = shard_of(inputs, suffix, SHARD >> 10 if inputs.quick else SHARD)
         server.upload(path, f"corpora/{path.name}")
@@ -77,16 +77,15 @@ def latency(inputs: Inputs, server: Server) -> list[Figure]:
                 here.append(scanned(str(path), {}, index))
                 there.append(scanned(f"s3://corpora/{path.name}", server.options(port), index))
         assert here[0][2] == there[0][2]
-        figures += [
+        yield from [
             Figure(f"{suffix}, local", size / min(here)[0], "MB/s of file"),
             Figure(f"{suffix}, 50 ms away", size / min(there)[0], "MB/s of file"),
             Figure(f"{suffix}, CPU of the worker, 50 ms away ÷ local", min(there)[1] / min(here)[1], ""),
             Figure(f"{suffix}, 50 ms away ÷ local", min(here)[0] / min(there)[0], "", at_least(0.8, 0.9)),
         ]
-    return figures
 
 
-def listing(server: Server, keys: int) -> list[Figure]:
+def listing(server: Server, keys: int) -> Iterator[Figure]:
     """List tiny objects and plan them."""
     files = server.files
     with ThreadPoolExecutor(8) as pool:
@@ -96,7 +95,7 @@ def listing(server: Server, keys: int) -> list[Figure]:
     began = time.perf_counter()
     assert len(corpus.shards()) == keys
     spent = time.perf_counter() - began
-    return [Figure(f"listing and planning {keys:,} keys", spent, "s", at_most(60, 20))]
+    yield Figure(f"listing and planning {keys:,} keys", spent, "s", at_most(60, 20))
 
 
 def main() -> None:
@@ -108,10 +107,11 @@ def main() -> None:
         inputs = from_options(given, Path(folder))
         (home := Path(folder) / "s3").mkdir()
         with served(home) as server:
-            figures = [*latency(inputs, server), *listing(server, 20 if given.quick else given.keys)]
-    print(inputs)
-    for figure in figures:
-        print(figure.row())
+            figures = []
+            print(inputs)
+            for figure in chain(latency(inputs, server), listing(server, 20 if given.quick else given.keys)):
+                print(figure.row(), flush=True)
+                figures.append(figure)
     if given.json:
         given.json.write_text(json.dumps({"stores": [figure.as_json() for figure in figures]}, indent=1))
 

@@ -40,8 +40,9 @@ class Server:
 
     def put(self, folder: Path, place: str) -> str:
         """Copy the files of a folder to a place (bucket/prefix); return its URL."""
+        files = self.files
         for path in sorted(folder.iterdir()):
-            self.files.pipe_file(f"{place}/{path.name}", path.read_bytes())
+            files.pipe_file(f"{place}/{path.name}", path.read_bytes())
         return f"s3://{place}"
 
     def upload(self, path: Path, place: str) -> None:
