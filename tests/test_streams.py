@@ -13,7 +13,7 @@ import pytest
 
 from tests import tools
 from tests.tools import COMPRESS, jsonl, read, skippable
-from wmbxl import Corpus, streams
+from wmbxl import Corpus, stores, streams
 from wmbxl.errors import Unreadable
 from wmbxl.formats import Codec
 
@@ -215,9 +215,9 @@ def test_a_fault_that_passes(tmp_path: Path, trouble: type[tools.Trouble], name:
 @pytest.mark.parametrize(
     ("error", "reason", "tries"),
     [
-        (OSError("reset"), "io_error", 5),
-        (TimeoutError("slow"), "io_error", 5),
-        (RuntimeError("of a library"), "io_error", 5),
+        (OSError("reset"), "io_error", stores.TRIES),
+        (TimeoutError("slow"), "io_error", stores.TRIES),
+        (RuntimeError("of a library"), "io_error", stores.TRIES),
         (PermissionError("no"), "permission_denied", 1),
         (FileNotFoundError("gone"), "missing", 1),
     ],

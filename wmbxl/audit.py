@@ -22,16 +22,18 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
-from distributed import Client, Future, KilledWorker, LocalCluster
+from distributed import CancelledError, Client, Future, KilledWorker, LocalCluster
+from distributed.comm import CommClosedError
 
 from wmbxl import dashboard, metadata, words
 from wmbxl.__about__ import __version__
 from wmbxl.benchmark import Benchmark
 from wmbxl.corpus import BLOCK_SIZE, Corpus
 from wmbxl.dashboard import Outcome
-from wmbxl.errors import RunMismatch, UsageError, WmbxlError
+from wmbxl.errors import Interrupted, RunMismatch, UsageError, WmbxlError
 from wmbxl.folder import REPORT, RunFolder
 from wmbxl.index import ProbeIndex
+from wmbxl.isolate import run_apart
 from wmbxl.plan import Task, check_fields, field_not_found, plan
 from wmbxl.scan import EVIDENCE_CAP
 from wmbxl.spans import find_spans
@@ -220,6 +222,8 @@ def audit(
         If the folder holds an audit of another benchmark, profile, n or evidence cap.
     FieldNotFound
         If no document of a corpus has its text field.
+    Interrupted
+        If the scheduler or the run folder is lost. The same call resumes the run.
     UsageError
         If something else about the call is wrong.
     """
@@ -369,7 +373,8 @@ def _watched(client: Client, topic: str, watch: Watch, plan: dashboard.Plan) -> 
         try:
             yield tell_outcome
         finally:
-            client.unsubscribe_topic(topic)
+            with contextlib.suppress(Exception):  # the scheduler may be gone
+                client.unsubscribe_topic(topic)
 
 
 def _shown_plan(
@@ -397,20 +402,28 @@ def _reference(index: ProbeIndex) -> int:
 
 def _results(client: Client, planned: Iterator[tuple[Task, bool]], job: Job, out: str) -> Iterator[Result]:
     """Yield the sums of windows of tasks, in order, with a few windows under way."""
-    under_way: deque[Future] = deque()
+    under_way: deque[tuple[list[tuple[Task, bool]], Future]] = deque()
     try:
         while window := list(islice(planned, WINDOW)):
-            under_way.append(_submit(client, window, job))
+            under_way.append((window, _submit(client, window, job)))
             if len(under_way) >= WINDOWS_AHEAD:
-                yield under_way.popleft().result()
+                yield _result_of(client, *under_way.popleft(), job)
         while under_way:
-            yield under_way.popleft().result()
-    except KilledWorker as error:
-        raise WmbxlError(
-            f"a task killed its worker several times (out of memory?): {error}\n"
-            f"What was finished is kept in {out}: run the same command again, with a smaller --block-size or more "
-            "memory for each worker"
-        ) from error
+            yield _result_of(client, *under_way.popleft(), job)
+    except UsageError:
+        raise
+    except WmbxlError as error:
+        raise Interrupted(f"{error}\nWhat was finished is kept in {out}") from error
+    except (CancelledError, CommClosedError) as error:
+        raise Interrupted(f"the scheduler is gone: {error}\nWhat was finished is kept in {out}") from error
+
+
+def _result_of(client: Client, window: list[tuple[Task, bool]], future: Future, job: Job) -> Result:
+    try:
+        return future.result()
+    except KilledWorker:
+        future.release()
+        return run_apart(client, [task for task, _ in window], job)
 
 
 def _submit(client: Client, window: list[tuple[Task, bool]], job: Job) -> Future:

@@ -8,12 +8,11 @@ from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from typing import Any
 
-import fsspec
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from wmbxl import formats, jsonl
+from wmbxl import formats, jsonl, stores
 from wmbxl.errors import BenchmarkError, FieldNotFound, NothingMatches, Unreadable, UsageError
 from wmbxl.records import REPAIRED, Number, Skip, get_field, names_in, parse_json
 from wmbxl.streams import Source, decompress, to_utf8
@@ -233,14 +232,14 @@ def _issues(row: dict[str, Any], id_field: str, text_fields: Sequence[str], answ
 
 def _files(path: str, storage_options: dict[str, Any]) -> list[str]:
     try:
-        filesystem, root = fsspec.url_to_fs(path, **storage_options)
-        if not filesystem.exists(root):
+        filesystem, root = stores.locate(path, storage_options)
+        if not stores.retry(filesystem.exists, root):
             raise NothingMatches(f"{path}: there is no such benchmark file or folder")
-        folder = filesystem.isdir(root)
+        folder = stores.retry(filesystem.isdir, root)
     except UsageError:
         raise
     except Exception as error:  # each store has errors of its own
-        raise UsageError(f"{path}: the benchmark can't be reached: {type(error).__name__}: {error}") from error
+        raise UsageError(f"{path}: the benchmark can't be reached: {stores.last_word(error)}") from error
     if not folder:
         return [path]
     names = sorted(

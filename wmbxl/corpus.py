@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -12,11 +13,10 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 import dask.bag
-import fsspec
 import pandas as pd
 import pyarrow.parquet as pq
 
-from wmbxl import formats, readers, streams
+from wmbxl import formats, readers, stores, streams
 from wmbxl.batches import Account
 from wmbxl.errors import NothingMatches, Unreadable, UsageError
 from wmbxl.types import ROLES, LeftOut, ReadOptions, Role, Shard
@@ -179,18 +179,18 @@ def _frame(shard: Shard) -> pd.DataFrame:
 def _expand(corpus: Corpus, url: str) -> tuple[list[Shard], list[LeftOut]]:
     """Return the files that a path, folder or pattern names, and those left out."""
     try:
-        filesystem, root = fsspec.url_to_fs(url, **corpus.storage_options)
-        if any(sign in root for sign in "*?[") and not filesystem.exists(root):
+        filesystem, root = stores.locate(url, corpus.storage_options)
+        if any(sign in root for sign in "*?[") and not stores.retry(filesystem.exists, root):
             base, pattern = _split_pattern(root)
             entries = list(_walk(filesystem, base, pattern))
-        elif filesystem.isdir(root):
+        elif stores.retry(filesystem.isdir, root):
             base, entries = root, list(_walk(filesystem, root, None))
         else:
-            return [_shard(corpus, filesystem, streams.retry(filesystem.info, root))], []
+            return [_shard(corpus, filesystem, stores.retry(filesystem.info, root))], []
     except Exception as error:  # each store has errors of its own
-        if isinstance(streams.real_error(error), FileNotFoundError):
+        if isinstance(stores.real_error(error), FileNotFoundError):
             return [], []
-        raise UsageError(f"corpus {corpus.name}: {url} can't be listed: {type(error).__name__}: {error}") from error
+        raise UsageError(f"corpus {corpus.name}: {url} can't be listed: {stores.last_word(error)}") from error
     return _choose(corpus, filesystem, base, entries)
 
 
@@ -206,12 +206,16 @@ def _split_pattern(root: str) -> tuple[str, str]:
 
 def _walk(filesystem: AbstractFileSystem, base: str, pattern: str | None) -> Iterator[dict[str, Any]]:
     """Yield the files below `base`, in order, that match `pattern` (all, if there is none)."""
-    if streams.is_local(filesystem):
+    if stores.is_local(filesystem):
         entries = _walk_local(base, pattern)
     elif pattern is None:
-        entries = filesystem.find(base, detail=True).values()
+        entries = stores.retry(filesystem.find, base, detail=True).values()
+    elif stores.is_s3(filesystem):  # pages of keys, where glob would ask folder by folder
+        begin = re.split(r"[*?\[]", pattern.removeprefix(base).strip("/").split("/")[0])[0]
+        entries = stores.retry(filesystem.find, base, detail=True, prefix=begin).values()
     else:
-        entries = (info for info in filesystem.glob(pattern, detail=True).values() if info["type"] == "file")
+        found = stores.retry(filesystem.glob, pattern, detail=True).values()
+        entries = (info for info in found if info["type"] == "file")
     for info in sorted(entries, key=lambda info: str(info["name"])):
         if pattern is None or _matches(str(info["name"]), pattern):
             yield info
@@ -320,7 +324,7 @@ def _shard(corpus: Corpus, filesystem: AbstractFileSystem, info: Mapping[str, An
 
 def _url(filesystem: AbstractFileSystem, path: str) -> str:
     """Return a path with its protocol, except for local files, which people know by their path."""
-    return path if streams.is_local(filesystem) else str(filesystem.unstrip_protocol(path))
+    return path if stores.is_local(filesystem) else str(filesystem.unstrip_protocol(path))
 
 
 def _without_doubles(shards: Iterable[Shard]) -> tuple[list[Shard], list[LeftOut]]:
@@ -341,7 +345,7 @@ def _without_doubles(shards: Iterable[Shard]) -> tuple[list[Shard], list[LeftOut
 
 def _cut(shard: Shard, block_size: int) -> list[Shard]:
     """Cut a file into pieces of about `block_size` bytes, if its format allows it."""
-    source = streams.Source(shard.url, shard.options.storage_options)
+    source = streams.Source(shard.url, shard.options.storage_options, stop=formats.HEAD)
     try:
         head = source.read(formats.HEAD)
         if formats.codec_of(head):
@@ -369,7 +373,7 @@ def _cut_lines(shard: Shard, block_size: int) -> list[Shard]:
 
 
 def _cut_parquet(shard: Shard, block_size: int) -> list[Shard]:
-    filesystem, path = fsspec.url_to_fs(shard.url, **shard.options.storage_options)
+    filesystem, path = stores.locate(shard.url, shard.options.storage_options)
     try:
         with filesystem.open(path, "rb") as file:
             metadata = pq.ParquetFile(file).metadata

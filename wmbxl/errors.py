@@ -10,6 +10,7 @@
     │   │   ├── BenchmarkError  … of a benchmark
     │   │   └── VerdictError    … of a file of models' verdicts
     │   └── RunMismatch         the run folder belongs to another audit
+    ├── Interrupted             the run ended early, and the same command resumes it
     └── Unreadable              input that could not be read (recorded in the ledger)
 
 ``Unreadable`` carries the reason under which the ledger counts it. It does not stop an audit.
@@ -76,6 +77,10 @@ class VerdictError(RecordsError):
 
 class RunMismatch(UsageError):
     """The run folder belongs to another audit."""
+
+
+class Interrupted(WmbxlError):
+    """The run ended before its end; what was finished is kept, and the same command resumes it."""
 
 
 class Unreadable(WmbxlError):

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import uuid
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import fsspec
 import pyarrow as pa
 import pyarrow.parquet as pq
+from fsspec import AbstractFileSystem
 
+from wmbxl import stores
 from wmbxl.errors import NothingMatches, UsageError, WmbxlError
-from wmbxl.streams import is_local, retry
 
 CHECKPOINTS = "checkpoints"
 REPORT = "report.html"
@@ -43,20 +44,26 @@ class RunFolder:
         if "://" not in self.url:  # workers have working folders of their own
             object.__setattr__(self, "url", str(Path(self.url).absolute()))
 
-    def _place(self, name: str) -> tuple[Any, str]:
-        filesystem, root = fsspec.url_to_fs(self.url, **self.storage_options)
-        return filesystem, f"{root.rstrip('/')}/{name}"
-
-    def write(self, name: str, data: bytes) -> None:
-        """Write a file atomically."""
-        filesystem, path = self._place(name)
+    @contextlib.contextmanager
+    def _place(self, name: str, doing: str) -> Iterator[tuple[AbstractFileSystem, str]]:
+        """Give the filesystem and a file's path in it; tell what can't be done, whatever errors a store has."""
         try:
-            if is_local(filesystem):
+            filesystem, root = stores.locate(self.url, self.storage_options)
+            yield filesystem, f"{root.rstrip('/')}/{name}"
+        except (FileNotFoundError, WmbxlError):
+            raise
+        except Exception as error:
+            raise WmbxlError(f"{self.url}/{name}: can't be {doing}: {stores.last_word(error)}") from error
+
+    def write(self, name: str, data: bytes, new: bool = False) -> None:
+        """Write a file atomically; with `new`, a store may keep one that somebody else wrote in the meantime."""
+        with self._place(name, "written") as (filesystem, path):
+            if stores.is_local(filesystem):
                 _write_local(Path(path), data)
+            elif new:
+                stores.put_new(filesystem, path, data)
             else:  # an object appears when its last byte has arrived
-                retry(filesystem.pipe_file, path, data)
-        except (OSError, ValueError) as error:
-            raise WmbxlError(f"{self.url}/{name}: can't be written: {type(error).__name__}: {error}") from error
+                stores.retry(filesystem.pipe_file, path, data)
 
     def read(self, name: str) -> bytes:
         """Read a file.
@@ -66,23 +73,23 @@ class RunFolder:
         NothingMatches
             If there is none.
         """
-        filesystem, path = self._place(name)
         try:
-            return retry(filesystem.cat_file, path)
+            with self._place(name, "read") as (filesystem, path):
+                return stores.retry(filesystem.cat_file, path)
         except FileNotFoundError:
             raise NothingMatches(f"{self.url}: no {name} in this folder: is it the folder of an audit?") from None
 
     def exists(self, name: str) -> bool:
         """Whether a file is there."""
-        filesystem, path = self._place(name)
-        return bool(retry(filesystem.exists, path))
+        with self._place(name, "looked for") as (filesystem, path):
+            return bool(stores.retry(filesystem.exists, path))
 
     def checkpoints(self) -> set[str]:
         """Return the keys of the checkpoints that are there."""
-        filesystem, path = self._place(CHECKPOINTS)
-        filesystem.invalidate_cache()
         try:
-            names = retry(filesystem.ls, path, detail=False)
+            with self._place(CHECKPOINTS, "listed") as (filesystem, path):
+                filesystem.invalidate_cache()
+                names = stores.retry(filesystem.ls, path, detail=False)
         except FileNotFoundError:
             return set()
         return {Path(name).stem for name in names if str(name).endswith(".arrow")}
@@ -94,9 +101,9 @@ class RunFolder:
     def remove(self, *names: str) -> None:
         """Delete what is there of these files and folders."""
         for name in names:
-            filesystem, path = self._place(name)
-            if filesystem.exists(path):
-                filesystem.rm(path, recursive=True)
+            with self._place(name, "deleted") as (filesystem, path):
+                if stores.retry(filesystem.exists, path):
+                    stores.retry(filesystem.rm, path, recursive=True)
 
     def read_json(self, name: str = "audit.json") -> dict[str, Any]:
         """Read a JSON file."""

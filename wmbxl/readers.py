@@ -7,11 +7,10 @@ from collections.abc import Iterator, Mapping
 from datetime import datetime
 from typing import Any
 
-import fsspec
 import numpy as np
 import pyarrow as pa
 
-from wmbxl import columns, formats, jsonl, streams
+from wmbxl import columns, formats, jsonl, stores, streams
 from wmbxl.batches import Account, Batch
 from wmbxl.errors import Unreadable
 from wmbxl.records import REPAIRED
@@ -36,9 +35,14 @@ def read(shard: Shard, account: Account) -> Iterator[Batch]:
         account.fail(fault, _lost(shard, account, fault))
     if not account.file_bytes:
         account.file_bytes = account.consumed()
-    if account.fault is None and _changed(shard):
-        changed = Unreadable("changed", f"{shard.url}: changed while it was read: run the audit again")
+    if account.fault is None and (changed := _changed(shard)):
         account.fail(changed, account.file_bytes)
+
+
+def leave_unread(shard: Shard, account: Account, fault: Unreadable) -> None:
+    """Keep the account of a shard that is not read at all."""
+    account.file_bytes = _size(shard)
+    account.fail(fault, account.file_bytes)
 
 
 def _lost(shard: Shard, account: Account, fault: Unreadable) -> int:
@@ -49,18 +53,20 @@ def _lost(shard: Shard, account: Account, fault: Unreadable) -> int:
     return account.file_bytes - max(0, fault.position - begin)
 
 
-def _changed(shard: Shard) -> bool:
-    """Whether the file is another one than when it was listed."""
+def _changed(shard: Shard) -> Unreadable | None:
+    """Return a fault if the file is another one than when it was listed, or if nobody can tell."""
     if not shard.version:
-        return False
+        return None
     try:
-        filesystem, path = fsspec.url_to_fs(shard.url, **shard.options.storage_options)
+        filesystem, path = stores.locate(shard.url, shard.options.storage_options)
         filesystem.invalidate_cache()
-        info = streams.retry(filesystem.info, path)
-    except Exception:
-        return True
+        info = stores.retry(filesystem.info, path)
+    except Exception as error:
+        fault = stores.unreadable(shard.url, error)
+        return stores.changed(shard.url) if fault.reason == "missing" else fault
     size = info.get("size")
-    return version_of(info) != shard.version or (size is not None and shard.size >= 0 and int(size) != shard.size)
+    same = version_of(info) == shard.version and (size is None or shard.size < 0 or int(size) == shard.size)
+    return None if same else stores.changed(shard.url)
 
 
 def version_of(info: Mapping[str, Any]) -> str:
@@ -90,8 +96,7 @@ def open_stream(shard: Shard, account: Account) -> tuple[streams.Chunks, formats
     account.consumed = lambda: source.position
     packed = source.read()
     codec = formats.codec_of(packed)
-    source.position = 0
-    source.close()
+    source.seek(0)
     if not packed:
         return streams.Chunks(iter(())), _empty(shard.url)
     if codec:
@@ -126,9 +131,9 @@ def _empty(url: str) -> formats.Format:
 
 def _stream(shard: Shard, account: Account) -> Iterator[Batch]:
     if not shard.whole:
-        source = streams.Source(shard.url, shard.options.storage_options, max(0, shard.start - 1))
-        account.consumed = lambda: source.position - shard.start
         stop = shard.size if shard.stop < 0 else shard.stop
+        source = streams.Source(shard.url, shard.options.storage_options, max(0, shard.start - 1), stop)
+        account.consumed = lambda: source.position - shard.start
         yield from jsonl.batches_of(jsonl.lines(streams.owned_lines(source, shard.start, stop)), shard.options, account)
         return
     chunks, kind = open_stream(shard, account)

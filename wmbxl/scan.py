@@ -15,9 +15,10 @@ import xxhash
 
 from wmbxl import kernels
 from wmbxl.batches import NAMES_KEPT, Account, Batch
+from wmbxl.errors import Unreadable
 from wmbxl.folding import Folded, Folder
 from wmbxl.index import ProbeIndex
-from wmbxl.readers import read
+from wmbxl.readers import leave_unread, read
 from wmbxl.sample import EvidenceSample
 from wmbxl.tally import SKETCH_SIZE, Amount, Sparse, Tally
 from wmbxl.types import Shard
@@ -88,6 +89,14 @@ def scan_piece(
             told = reached
     tally = counter.finish(account)
     return Scanned(tally, _ledger_line(shard, account, tally, time.perf_counter() - began))
+
+
+def unread_piece(shard: Shard, index: ProbeIndex, evidence_cap: int, fault: Unreadable) -> Scanned:
+    """Return what stands for a shard piece that can't be scanned: nothing but its fault."""
+    account = Account()
+    leave_unread(shard, account, fault)
+    tally = _Counter(index, shard, evidence_cap).finish(account)
+    return Scanned(tally, _ledger_line(shard, account, tally, 0.0))
 
 
 def _ledger_line(shard: Shard, account: Account, tally: Tally, seconds: float) -> dict[str, Any]:

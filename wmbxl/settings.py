@@ -32,10 +32,15 @@ def read_yaml(path: str) -> dict[str, Any]:
     """
     try:
         content = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+    except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f"{path}: can't be read as YAML: {error}") from error
+    except yaml.YAMLError as error:  # its own words quote the file, which may hold secrets
+        mark = getattr(error, "problem_mark", None)
+        place = f", line {mark.line + 1}, column {mark.column + 1}" if mark else ""
+        raise UsageError(f"{path}{place}: not YAML: {getattr(error, 'problem', None) or 'bad characters'}") from None
     if not isinstance(content, dict):
-        raise UsageError(f"{path}: expected settings such as  benchmark: problems.jsonl, found {content!r:.60}")
+        kind = type(content).__name__
+        raise UsageError(f"{path}: expected settings such as  benchmark: problems.jsonl, found a {kind}")
     return content
 
 
@@ -62,4 +67,5 @@ def say_issue(issue: Any, known: Iterable[str]) -> str:
     message = issue["msg"].removeprefix("Value error, ")
     if not place:
         return message
-    return f"{place}: {message}" + ("" if issue["type"] == "missing" else f" (found {issue['input']!r:.60})")
+    told = issue["type"] != "missing" and "storage_options" not in issue["loc"]  # which may hold secrets
+    return f"{place}: {message}" + (f" (found {issue['input']!r:.60})" if told else "")

@@ -1,4 +1,4 @@
-"""Bytes in: files opened through fsspec, read forward, retried, decompressed."""
+"""Bytes in: files read forward, opened again after passing faults, decompressed."""
 
 from __future__ import annotations
 
@@ -12,13 +12,12 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import IO, Any
 
-import fsspec
-import tenacity
-from fsspec import AbstractFileSystem
 from isal import igzip_lib
 
+from wmbxl import ahead
 from wmbxl.errors import Unreadable
 from wmbxl.formats import Codec, codec_of
+from wmbxl.stores import is_local, locate, retry, unreadable
 from wmbxl.text import replace_surrogates
 
 if sys.version_info >= (3, 14):
@@ -28,51 +27,6 @@ else:
 
 BLOCK = 1 << 20  # bytes read from a file at a time
 DECODED = 1 << 18  # bytes produced by a decompressor at a time: they stay in the cache until they are scanned
-
-_PERMANENT = (
-    FileNotFoundError, PermissionError, IsADirectoryError, NotADirectoryError, NotImplementedError, ValueError,
-    TypeError, ImportError,
-)  # fmt: skip
-
-
-def is_local(filesystem: AbstractFileSystem) -> bool:
-    """Whether a filesystem is this machine's own."""
-    protocol = filesystem.protocol
-    return "file" in ((protocol,) if isinstance(protocol, str) else protocol)
-
-
-def real_error(error: BaseException) -> BaseException:
-    """Return what happened: fsspec calls a file missing when its HTTP server could not be reached."""
-    cause = error.__cause__
-    if not isinstance(error, FileNotFoundError) or cause is None or isinstance(cause, _PERMANENT):
-        return error
-    connection = any(base.__name__ == "ClientConnectionError" for base in type(cause).__mro__)  # of aiohttp
-    return cause if connection or isinstance(cause, OSError | TimeoutError) else error
-
-
-def _passing(error: BaseException) -> bool:
-    real = real_error(error)
-    return isinstance(real, Exception) and not isinstance(real, (*_PERMANENT, Unreadable))
-
-
-retry = tenacity.Retrying(
-    retry=tenacity.retry_if_exception(_passing),
-    stop=tenacity.stop_after_attempt(5),
-    wait=tenacity.wait_random_exponential(multiplier=0.2, max=10),
-    reraise=True,
-)
-
-
-def unreadable(url: str, error: BaseException, position: int | None = None) -> Unreadable:
-    """Return `error` as the ledger names it."""
-    error = real_error(error)
-    if isinstance(error, Unreadable):
-        return error
-    if isinstance(error, FileNotFoundError):
-        return Unreadable("missing", f"{url}: the file is gone", position)
-    if isinstance(error, PermissionError):
-        return Unreadable("permission_denied", f"{url}: permission denied: check rights or credentials", position)
-    return Unreadable("io_error", f"{url}: {type(error).__name__}: {error}", position)
 
 
 class Source:
@@ -85,11 +39,14 @@ class Source:
         For fsspec.
     position : int
         The first byte to read.
+    stop : int
+        Where reading will probably end, so that a store isn't asked for more; negative for the end of the file.
     """
 
-    def __init__(self, url: str, storage_options: dict[str, Any], position: int = 0) -> None:
+    def __init__(self, url: str, storage_options: dict[str, Any], position: int = 0, stop: int = -1) -> None:
         self.url = url
         self.position = position
+        self.stop = stop
         self.storage_options = storage_options
         self._file: IO[bytes] | None = None
 
@@ -99,7 +56,7 @@ class Source:
         Raises
         ------
         Unreadable
-            After five tries, or at once for a fault that doesn't pass.
+            After some tries (`wmbxl.stores.TRIES`), or at once for a fault that doesn't pass.
         """
         if size < 0:
             size = max(0, self.size - self.position)
@@ -113,8 +70,9 @@ class Source:
     def _read(self, size: int) -> bytes:
         try:
             if self._file is None:
-                filesystem, path = fsspec.url_to_fs(self.url, **self.storage_options)
-                self._file = filesystem.open(path, "rb")
+                filesystem, path = locate(self.url, self.storage_options)
+                how = {} if is_local(filesystem) else ahead.options(self.stop)
+                self._file = filesystem.open(path, "rb", **how)
                 self._file.seek(self.position)
             return self._file.read(size)
         except Exception:
@@ -141,14 +99,17 @@ class Source:
         if origin + offset != self.position:
             self.position = origin + offset
             if self._file is not None:
-                self._file.seek(self.position)
+                try:
+                    self._file.seek(self.position)
+                except (OSError, ValueError):  # it can only be read forward
+                    self.close()
         return self.position
 
     @cached_property
     def size(self) -> int:
         """Bytes of the file."""
         try:
-            filesystem, path = fsspec.url_to_fs(self.url, **self.storage_options)
+            filesystem, path = locate(self.url, self.storage_options)
             return int(retry(filesystem.size, path))
         except Exception as error:
             raise unreadable(self.url, error) from error
@@ -157,6 +118,9 @@ class Source:
         """Close the file; a later read opens it again."""
         if self._file is not None:
             file, self._file = self._file, None
+            cache = getattr(file, "cache", None)
+            if isinstance(cache, ahead.ReadAhead):  # fsspec closes its own only
+                cache.close()
             file.close()
 
 

@@ -11,19 +11,21 @@ from typing import Any
 import pyarrow as pa
 from distributed import WorkerPlugin, get_worker
 
-from wmbxl.errors import NothingMatches
+from wmbxl.errors import Unreadable, WmbxlError
 from wmbxl.folder import CHECKPOINTS, RunFolder
 from wmbxl.index import ProbeIndex
 from wmbxl.metadata import ledger_table
 from wmbxl.plan import Task
 from wmbxl.records import GAPS
-from wmbxl.scan import Progress, scan_piece
+from wmbxl.scan import Progress, Scanned, scan_piece, unread_piece
 from wmbxl.tally import Tally
+from wmbxl.types import Shard
 
 TELL_EVERY = 0.5  # seconds between a worker's events
 GAPS_TOLD = 20  # lines about unread pieces in one event; the ledger has all
 ERROR_TOLD = 300  # characters of an error in an event
-PASSING_FAULTS = ("missing", "permission_denied", "io_error", "changed")  # tried again when a run is resumed
+# Tried again when a run is resumed.
+PASSING_FAULTS = ("missing", "permission_denied", "io_error", "changed", "killed_worker")
 
 _indexes: dict[str, ProbeIndex] = {}
 
@@ -122,20 +124,44 @@ def run_task(planned: tuple[Task, bool], job: Job) -> Result:
     result = _take_up(task, job) if has_checkpoint else None
     resumed = result is not None
     if result is None:
-        scanned = [scan_piece(shard, index, job.cap, teller.batch) for shard in task.shards]
-        tally = Tally.sum(piece.tally for piece in scanned)
-        result = Result({task.corpus: tally}, ledger_table(piece.ledger for piece in scanned))
-        if not any(reason in PASSING_FAULTS for reason in tally.faults):
-            job.folder.write(f"{CHECKPOINTS}/{task.key}.arrow", result.to_bytes())
+        result = Result.sum(_result(scan_piece(shard, index, job.cap, teller.batch)) for shard in task.shards)
+        _keep(task, job, result, new=not has_checkpoint)
     teller.done(result, _flagged(index, job, result), resumed)
     return result
+
+
+def run_shard(shard: Shard, job: Job) -> Result:
+    """Scan one shard of a task, without a checkpoint and without a word."""
+    return _result(scan_piece(shard, _indexes[job.fingerprint], job.cap))
+
+
+def leave_out(shard: Shard, job: Job, fault: Unreadable) -> Result:
+    """Record a shard as unread, without touching it."""
+    return _result(unread_piece(shard, _indexes[job.fingerprint], job.cap, fault))
+
+
+def finish_task(task: Task, result: Result, job: Job) -> Result:
+    """Keep and tell the result of a task whose shards were run one by one."""
+    _keep(task, job, result, new=False)
+    _Teller(job, task).done(result, _flagged(_indexes[job.fingerprint], job, result), resumed=False)
+    return result
+
+
+def _result(piece: Scanned) -> Result:
+    return Result({piece.ledger["corpus"]: piece.tally}, ledger_table([piece.ledger]))
+
+
+def _keep(task: Task, job: Job, result: Result, new: bool) -> None:
+    """Leave a checkpoint, unless a fault in it may pass; one that is not `new` replaces a damaged one."""
+    if not any(reason in PASSING_FAULTS for tally in result.tallies.values() for reason in tally.faults):
+        job.folder.write(f"{CHECKPOINTS}/{task.key}.arrow", result.to_bytes(), new)
 
 
 def _take_up(task: Task, job: Job) -> Result | None:
     """Read a checkpoint; None if it is gone or damaged, so that the task is scanned again."""
     try:
         return Result.from_bytes(job.folder.read(f"{CHECKPOINTS}/{task.key}.arrow"))
-    except (NothingMatches, OSError, ValueError, KeyError, pa.ArrowException):
+    except (WmbxlError, OSError, ValueError, KeyError, pa.ArrowException):
         return None
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from importlib import import_module
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 import click
 
 from wmbxl.__about__ import __version__
-from wmbxl.errors import UsageError, WmbxlError
+from wmbxl.errors import Interrupted, UsageError, WmbxlError
 
 _VERBS = {
     "audit": "auditing",
@@ -45,6 +46,8 @@ class _Group(click.Group):
             return super().invoke(ctx)
         except WmbxlError as error:
             click.echo(f"Error: {error}", err=True)
+            if isinstance(error, Interrupted):
+                click.echo(f"Resume it:  {shlex.join(['wmbxl', *sys.argv[1:]])}", err=True)
             sys.exit(2 if isinstance(error, UsageError) else 1)
         except KeyboardInterrupt:
             click.echo("Stopped. An audit goes on where it stopped when the same command is run again.", err=True)

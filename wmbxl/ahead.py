@@ -1,0 +1,82 @@
+"""Reading ahead in a store: the next ranges are fetched while this one is scanned."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any
+
+from fsspec.caching import BaseCache, register_cache
+
+RANGE = 4 << 20  # bytes of a request
+AHEAD = 4  # requests under way at once: one connection to S3 is slower than a scan
+
+
+class ReadAhead(BaseCache):  # type: ignore[misc]
+    """A cache, as fsspec calls it, for a file that is read forward; at most `AHEAD` + 1 ranges are in memory.
+
+    (fsspec's own "readahead" waits for each range, and its "background" fetches one at a time.)
+
+    Parameters
+    ----------
+    blocksize : int
+        Bytes of a range.
+    fetcher : callable
+        Gives the bytes of the file between two positions.
+    size : int
+        Bytes of the file.
+    stop : int
+        Position behind which nothing is fetched before it is asked for; negative for the end of the file.
+    """
+
+    name = "wmbxl_ahead"
+
+    def __init__(self, blocksize: int, fetcher: Callable[[int, int], bytes], size: int, stop: int = -1) -> None:
+        super().__init__(blocksize, fetcher, size)
+        self._stop = size if stop < 0 else min(stop, size)
+        self._pool = ThreadPoolExecutor(AHEAD)
+        self._ranges: deque[tuple[int, int, Future[bytes]]] = deque()  # begin, end; one behind the other
+        self._at_once = 1  # grows while the file is read forward, so that a look at its end fetches little
+
+    def _fetch(self, start: int | None, end: int | None) -> bytes:
+        start = start or 0
+        end = self.size if end is None else min(end, self.size)
+        if start >= end:
+            return b""
+        if self._ranges and not self._ranges[0][0] <= start <= self._ranges[-1][1]:
+            self._forget()
+        while self._ranges and self._ranges[0][1] <= start:
+            self._ranges.popleft()
+            self._at_once = min(AHEAD, 2 * self._at_once)
+        if not self._ranges:
+            self._ask(start, end)
+        while self._ranges[-1][1] < end or (len(self._ranges) <= self._at_once and self._ranges[-1][1] < self._stop):
+            self._ask(self._ranges[-1][1], end)
+        return b"".join(
+            future.result()[max(0, start - a) : end - a] for a, b, future in self._ranges if a < end and start < b
+        )
+
+    def _ask(self, begin: int, wanted: int) -> None:
+        """Fetch a range, up to `stop` unless more is wanted."""
+        end = min(begin + self.blocksize, max(wanted, self._stop))
+        self._ranges.append((begin, end, self._pool.submit(self.fetcher, begin, end)))
+
+    def _forget(self) -> None:
+        for *_, future in self._ranges:
+            future.cancel()
+        self._ranges.clear()
+        self._at_once = 1
+
+    def close(self) -> None:
+        """Give up what is under way."""
+        self._forget()
+        self._pool.shutdown(wait=False, cancel_futures=True)
+
+
+register_cache(ReadAhead, clobber=True)
+
+
+def options(stop: int) -> dict[str, Any]:
+    """Return how a filesystem is asked to open a file that is read like this."""
+    return {"block_size": RANGE, "cache_type": ReadAhead.name, "cache_options": {"stop": stop}}
