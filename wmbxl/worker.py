@@ -121,7 +121,8 @@ def run_task(planned: tuple[Task, bool], job: Job) -> Result:
     task, has_checkpoint = planned
     index = _indexes[job.fingerprint]
     teller = _Teller(job, task)
-    result = _take_up(task, job) if has_checkpoint else None
+    # Also of this run: a result may have been lost with the worker that held it.
+    result = _take_up(task, job)
     resumed = result is not None
     if result is None:
         result = Result.sum(_result(scan_piece(shard, index, job.cap, teller.batch)) for shard in task.shards)
