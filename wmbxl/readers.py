@@ -106,6 +106,7 @@ def open_stream(shard: Shard, account: Account) -> tuple[streams.Chunks, formats
     try:
         found = formats.detect(chunks.peek(formats.HEAD), shard.url)
     except Unreadable:
+        chunks.peek(streams.BLOCK)  # a decompressor may put out rubbish before it notices a fault
         if chunks.fault is not None:  # what a damaged file looks like says nothing
             raise chunks.fault from None
         raise
