@@ -12,6 +12,7 @@ from pathlib import Path
 import fsspec
 import pandas as pd
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from bokeh.plotting import figure
 from click.testing import CliRunner
@@ -19,6 +20,7 @@ from distributed import Client
 
 import wmbxl
 from tests.report.conftest import PROBLEMS
+from wmbxl.benchmark import Benchmark
 from wmbxl.cli import main
 from wmbxl.errors import UsageError
 from wmbxl.report import frames, plots, verdict_plots
@@ -74,17 +76,31 @@ def test_what_was_found_is_marked_though_evidence_is_a_sample(hostile: wmbxl.Aud
     assert ("absent", "prompt") not in found
 
 
-def test_rows_of_unknown_documents_stand_alone(make_audit: Callable[..., wmbxl.Audit]) -> None:
-    made = make_audit()
-    before = sum(len(passage.matches) for problem in found_problems(made, 8) for passage in problem.passages)
-    for name in ("evidence.parquet", "spans.parquet"):  # as behind a part that could not be read
-        table = made.folder.read_table(name)
-        unknown = pa.nulls(len(table), pa.int64())
-        made.folder.write_table(name, table.set_column(table.schema.get_field_index("row"), "row", unknown))
-    passages = [p for problem in found_problems(wmbxl.Audit.open(made.folder.url), 8) for p in problem.passages]
-    assert len(passages) == before
-    assert {(len(p.matches), p.tokens, p.sampled, p.row) for p in passages} == {(1, 8, True, None)}
-    assert "row unknown" in render(wmbxl.Audit.open(made.folder.url), n=8)
+def broken_parquet(path: Path, texts: list[str]) -> None:
+    """Write a file with a row group for each text; the third one can't be read."""
+    pq.write_table(pa.table({"text": texts}), path, row_group_size=1, compression="none", use_dictionary=False)
+    data = bytearray(path.read_bytes())
+    first = pq.read_metadata(path).row_group(2).column(0).data_page_offset
+    data[first : first + 8] = b"\xff" * 8
+    path.write_bytes(data)
+
+
+def test_passages_are_the_spans_behind_a_part_that_was_not_read(client: Client, tmp_path: Path) -> None:
+    problem = " ".join(f"w{i}" for i in range(40))
+    broken_parquet(tmp_path / "c.parquet", [f"{'x' * 2000} {end} {problem} {end} {end}" for end in "abcdef"])
+    made = wmbxl.audit(
+        Benchmark.from_surfaces({"p": problem}), [wmbxl.Corpus("c", str(tmp_path / "c.parquet"))],
+        str(tmp_path / "run"), client=client, block_size=8192,
+    )  # fmt: skip
+    assert made.status == "incomplete" and made.spans["row"].isna().sum() > 1
+    [found] = found_problems(made, 13)
+    names = ["row", "piece", "piece_row", "start", "end", "tokens", "windows"]
+    wanted = made.spans.sort_values("tokens", ascending=False, kind="stable")[names].astype(object)
+    assert [[getattr(passage, name) for name in names] for passage in found.passages] == wanted.where(
+        wanted.notna(), None
+    ).to_numpy().tolist()
+    assert sum(len(passage.matches) for passage in found.passages) == len(made.evidence)
+    assert len({passage.text for passage in found.passages}) == len(found.passages)  # none is put together of two
 
 
 def test_without_evidence_counts_are_shown_all_the_same(make_audit: Callable[..., wmbxl.Audit]) -> None:

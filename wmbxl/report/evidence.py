@@ -37,7 +37,8 @@ class Passage:
     corpus, shard, document_id : str
         `document_id` may be None.
     row : int or None
-        None where a part before it could not be read.
+        None where a part before it could not be read; then it is record `piece_row` of the piece at `piece`.
+    piece, piece_row : int or None
     start, end : int
         The span in the document's text, in code points.
     tokens, windows : int
@@ -57,6 +58,8 @@ class Passage:
     shard: str
     document_id: str | None
     row: int | None
+    piece: int | None
+    piece_row: int | None
     start: int
     end: int
     tokens: int
@@ -188,23 +191,16 @@ class _Surface:
 
 def _passages(spans: Rows, evidence: Rows, surface: _Surface, owners: Mapping[str, int]) -> Iterator[Passage]:
     """Yield a problem's passages, the longest first."""
-    placed: dict[Any, list[Mapping[str, Any]]] = {}
-    unplaced = []
+    documents: dict[Any, list[Mapping[str, Any]]] = {}
     for row in evidence:
-        if _known(row["row"]) is None:
-            unplaced.append(row)
-        else:
-            placed.setdefault((row["corpus"], row["shard"], row["row"]), []).append(row)
-    passages = []
-    for span in spans:
-        if _known(span["row"]) is not None:
-            document = placed[span["corpus"], span["shard"], span["row"]]
-            passages.append(_passage(span, document, surface, owners))
-    # Nobody knows which of these are in one document, so each stands alone.
-    for row in unplaced:
-        alone = {**row, "tokens": surface.n, "windows": 1, "sampled": True}
-        passages.append(_passage(alone, [row], surface, owners))
+        documents.setdefault(_document(row), []).append(row)
+    passages = [_passage(span, documents[_document(span)], surface, owners) for span in spans]
     yield from sorted(passages, key=lambda passage: -passage.tokens)
+
+
+def _document(row: Mapping[str, Any]) -> tuple[Any, ...]:
+    """Return what tells a row's document apart from all others."""
+    return tuple(_known(row[name]) for name in ("corpus", "shard", "row", "piece", "piece_row"))
 
 
 def _passage(span: Mapping[str, Any], document: Rows, surface: _Surface, owners: Mapping[str, int]) -> Passage:
@@ -221,6 +217,8 @@ def _passage(span: Mapping[str, Any], document: Rows, surface: _Surface, owners:
         shard=span["shard"],
         document_id=_known(span["document_id"]),
         row=_known(span["row"]),
+        piece=_known(span["piece"]),
+        piece_row=_known(span["piece_row"]),
         start=span["start"],
         end=span["end"],
         tokens=span["tokens"],

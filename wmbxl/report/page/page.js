@@ -69,7 +69,9 @@
   function card(passage, position, choose) {
     const span = [[passage.start - passage.offset, passage.end - passage.offset]];
     const name = passage.document_id === null ? `row ${passage.row ?? "unknown"}` : passage.document_id;
-    const row = passage.row === null ? "row unknown, behind a part that was not read" : `row ${number(passage.row)}`;
+    const row = passage.row === null
+      ? `record ${number(passage.piece_row)} of the piece at ${number(passage.piece)}, behind a part that was not read`
+      : `row ${number(passage.row)}`;
     const made = element("li", { className: "passage" },
       element("header", {},
         element("button", { type: "button", "aria-pressed": "false", title: "Show in the problem" }, `Passage ${position + 1}`),
