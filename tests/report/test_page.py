@@ -76,6 +76,52 @@ def test_what_was_found_is_marked_though_evidence_is_a_sample(hostile: wmbxl.Aud
     assert ("absent", "prompt") not in found
 
 
+def test_a_group_that_is_called_as_those_without_one(make_audit: Callable[..., wmbxl.Audit]) -> None:
+    kinds = {"$$x": PROBLEMS[0], "$\u200b$x": PROBLEMS[1], "(none)": PROBLEMS[2], "((none))": PROBLEMS[3]}
+    named = [{**problem, "type": kind} for kind, problem in kinds.items()]
+    made = make_audit(problems=[*named, *({**problem, "type": None} for problem in PROBLEMS[4:])])
+    groups = frames.by_group(made, "format", 8)
+    assert dict(groups[["group", "problems"]].to_numpy()) == {**dict.fromkeys(kinds, 1), "(((none)))": 4}
+    drawn = plots.by_group(groups)
+    assert len(set(drawn.y_range.factors)) == 5
+
+
+def test_more_groups_than_a_figure_can_show() -> None:
+    groups = pd.DataFrame({"group": [f"g{i}" for i in range(4000)], "problems": 1, "flagged": 0, "flagged_pct": 0.0})
+    groups.loc[3000, ["problems", "flagged", "flagged_pct"]] = [9, 9, 100.0]
+    shown = frames.largest(groups)
+    assert len(shown) == frames.GROUPS_SHOWN and "g3000" in set(shown["group"])
+    assert tuple(shown.iloc[-1]) == ("(3,971 others)", 3971, 0, 0.0)
+    assert shown["problems"].sum() == 4008
+    assert frames.largest(groups[:30]).equals(groups[:30])
+    assert plots.by_group(groups).height < 16_384 / 2
+
+
+def test_models_whose_names_look_the_same() -> None:
+    models = ["$$m", "$\u200b$m"]
+    rows = {"view": "S0-n8", "ci_low_pp": 0.0, "ci_high_pp": 1.0, "delta_pp": 0.5}
+    assert len(set(verdict_plots.forest(pd.DataFrame({"model": models, **rows}), "S0-n8").y_range.factors)) == 2
+    tiles = {"n": 8, "delta_pp": 0.5, "n_view": 1, "ci_low_pp": 0.0, "ci_high_pp": 1.0}
+    assert len(set(verdict_plots.deltas_by_n(pd.DataFrame({"model": models, **tiles})).y_range.factors)) == 2
+
+
+def test_what_is_not_known_is_not_stated(client: Client, tmp_path: Path) -> None:
+    almost, tiny = " ".join(f"a{i}" for i in range(2000)), " ".join(f"t{i}" for i in range(4012))
+    documents = [almost.rsplit(" ", 3)[0], tiny[: tiny.index(" t13")], f"{tiny[: tiny.index(' t13')]} {'more ' * 50}"]
+    (tmp_path / "c.jsonl").write_text("".join(json.dumps({"text": text}) + "\n" for text in documents))
+    corpora = [wmbxl.Corpus("c", str(tmp_path / "c.jsonl"))]
+    bench = Benchmark.from_surfaces({"almost": almost, "tiny": tiny})
+    made = wmbxl.audit(bench, corpora, str(tmp_path / "run"), client=client)
+    found = {problem.problem_id: problem for problem in found_problems(made, 13)}
+    assert found["almost"].at_least and not found["tiny"].at_least
+    assert [passage.goes_on for passage in found["tiny"].passages] == [False, True]
+    page = render(made)
+    row = page[page.index("<bdi>almost</bdi>") :].split("</tr>")[0]
+    assert f"≥ {found['almost'].longest}<span" in row and "&gt; 99 %" in row
+    row = page[page.index("<bdi>tiny</bdi>") :].split("</tr>")[0]
+    assert ">13<span" in row and "&lt; 1 %" in row
+
+
 def broken_parquet(path: Path, texts: list[str]) -> None:
     """Write a file with a row group for each text; the third one can't be read."""
     pq.write_table(pa.table({"text": texts}), path, row_group_size=1, compression="none", use_dictionary=False)

@@ -48,6 +48,8 @@ class Passage:
         The span with its context.
     offset : int
         Where `text` begins in the document.
+    goes_on : bool
+        Whether there is more of the document behind `text`.
     in_problem : list of (int, int)
         What the span matches in the problem's text.
     matches : list of Match
@@ -67,6 +69,7 @@ class Passage:
     sampled: bool
     text: str
     offset: int
+    goes_on: bool
     in_problem: list[Range]
     matches: list[Match]
 
@@ -81,6 +84,8 @@ class Found:
         Of its distinct n-grams, how many were found; 0 to 1.
     longest : int or None
         Tokens of the longest span; None where no evidence was kept.
+    at_least : bool
+        Whether `longest` follows from a sample of the matches, so that there may be a longer span.
     others : int
         Smallest number of other problems that have one of its matched n-grams: if it is not 0, all that matched may
         be a template.
@@ -99,6 +104,7 @@ class Found:
     hits: int
     share: float
     longest: int | None
+    at_least: bool
     others: int
     text: str
     found: list[Range]
@@ -112,6 +118,7 @@ def found_problems(audit: Audit, n: int) -> list[Found]:
     everywhere = by_corpus.groupby(["problem_id", "channel"])["docs_total"].sum().to_dict()
     metadata = audit.metadata[audit.metadata["n"] == n]
     owners = _owners(audit, n)
+    release = {corpus["name"] for corpus in audit.info["corpora"] if corpus["role"] == "release"}
     spans, evidence = (_grouped(frame[frame["n"] == n]) for frame in (audit.spans, audit.evidence))
     normaliser = Normaliser(audit.info["profile"])
     problems = []
@@ -131,6 +138,7 @@ def found_problems(audit: Audit, n: int) -> list[Found]:
                     hits=row["hits_total"],
                     share=row["unique_ngrams_total"] / row["n_grams_unique"],
                     longest=_known(row["longest_span"]),
+                    at_least=any(span["sampled"] for span in spans.get(key, []) if span["corpus"] in release),
                     others=min(owners[ngram] for ngram in matched) - 1,
                     text=surface.text,
                     found=surface.ranges(matched),
@@ -226,6 +234,7 @@ def _passage(span: Mapping[str, Any], document: Rows, surface: _Surface, owners:
         sampled=span["sampled"],
         text=text,
         offset=offset,
+        goes_on=not any(_stop(row) == offset + len(text) < row["end"] + CONTEXT for row in rows),
         in_problem=surface.ranges(ngrams(words, surface.n)),
         matches=[Match(row["start"], row["end"], row["xxh64"], owners[row["ngram"]] - 1) for row in inside],
     )
@@ -236,9 +245,14 @@ def _begin(row: Mapping[str, Any]) -> int:
     return row["start"] - min(CONTEXT, row["start"])
 
 
+def _stop(row: Mapping[str, Any]) -> int:
+    """Return where a row's snippet ends in the document; before the full context only at the document's end."""
+    return _begin(row) + len(row["snippet"])
+
+
 def _reaches(row: Mapping[str, Any], span: Mapping[str, Any]) -> bool:
     """Whether a row's snippet holds a part of the span. (Its own match may be in the span beside.)"""
-    return _begin(row) < span["end"] and span["start"] < _begin(row) + len(row["snippet"])
+    return _begin(row) < span["end"] and span["start"] < _stop(row)
 
 
 def _stitched(rows: Rows) -> tuple[str, int]:
