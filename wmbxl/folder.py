@@ -10,12 +10,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import fsspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from wmbxl.errors import NothingMatches, UsageError, WmbxlError
+from wmbxl.filesystems import filesystem_of
 from wmbxl.streams import is_local, retry
+from wmbxl.tables import read_parquet
 
 CHECKPOINTS = "checkpoints"
 REPORT = "report.html"
@@ -44,7 +45,7 @@ class RunFolder:
             object.__setattr__(self, "url", str(Path(self.url).absolute()))
 
     def _place(self, name: str) -> tuple[Any, str]:
-        filesystem, root = fsspec.url_to_fs(self.url, **self.storage_options)
+        filesystem, root = filesystem_of(self.url, **self.storage_options)
         return filesystem, f"{root.rstrip('/')}/{name}"
 
     def write(self, name: str, data: bytes) -> None:
@@ -69,8 +70,11 @@ class RunFolder:
         filesystem, path = self._place(name)
         try:
             return retry(filesystem.cat_file, path)
-        except FileNotFoundError:
-            raise NothingMatches(f"{self.url}: no {name} in this folder: is it the folder of an audit?") from None
+        except (FileNotFoundError, NotADirectoryError):
+            raise NothingMatches(
+                f"{self.url}: no {name} in this folder: give the folder that wmbxl audit wrote (its --out), not a file "
+                "of it, and with all its files"
+            ) from None
 
     def exists(self, name: str) -> bool:
         """Whether a file is there."""
@@ -99,11 +103,17 @@ class RunFolder:
                 filesystem.rm(path, recursive=True)
 
     def read_json(self, name: str = "audit.json") -> dict[str, Any]:
-        """Read a JSON file."""
+        """Read a JSON file that holds an object."""
         try:
-            return json.loads(self.read(name))
+            content = json.loads(self.read(name))
         except ValueError as error:
             raise UsageError(f"{self.url}/{name}: not JSON ({error}): the file was changed by hand?") from error
+        if not isinstance(content, dict):
+            raise UsageError(
+                f"{self.url}/{name}: expected a JSON object, found {type(content).__name__}: the file was changed by "
+                "hand?"
+            )
+        return content
 
     def write_json(self, content: Mapping[str, Any], name: str = "audit.json") -> None:
         """Write a JSON file."""
@@ -111,7 +121,7 @@ class RunFolder:
 
     def read_table(self, name: str) -> pa.Table:
         """Read a Parquet file."""
-        return pq.read_table(pa.BufferReader(self.read(name)))
+        return read_parquet(f"{self.url}/{name}", pa.BufferReader(self.read(name)))
 
     def write_table(self, name: str, table: pa.Table) -> None:
         """Write a Parquet file; equal tables give equal bytes."""

@@ -40,7 +40,9 @@ def status(info: Mapping[str, Any]) -> str:
         )
     if accepted:
         names = ", ".join(f"{corpus['name']} {percent(corpus['unread_share'], digits=2)}" for corpus in accepted)
-        return f"Complete, with an accepted gap (unread: {names}; accepted: {percent(info['accept_unread'], digits=2)})."
+        return (
+            f"Complete, with an accepted gap (unread: {names}; accepted: {percent(info['accept_unread'], digits=2)})."
+        )
     return "Complete: every byte of every corpus was read."
 
 

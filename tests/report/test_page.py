@@ -23,6 +23,7 @@ from tests.report.conftest import PROBLEMS
 from wmbxl.benchmark import Benchmark
 from wmbxl.cli import main
 from wmbxl.errors import UsageError
+from wmbxl.folder import FILES
 from wmbxl.report import frames, plots, verdict_plots
 from wmbxl.report.evidence import found_problems
 from wmbxl.report.page import render, write_report
@@ -217,12 +218,79 @@ def test_wrong_usage_says_what_to_change(hostile: wmbxl.Audit, tmp_path: Path) -
     assert "choose with -n and --channel" in refused("--channel", "text")
     assert "give --verdicts FILE too" in refused("-B", "100")
     assert "no such file" in refused("--verdicts", str(tmp_path / "none.jsonl"))
-    old = tmp_path / "old"
-    old.mkdir()
-    for name in ("audit.json", "metadata.parquet", "metadata_by_corpus.parquet", "ngrams.parquet", "evidence.parquet"):
-        (old / name).write_bytes(hostile.folder.read(name))
-    done = CliRunner().invoke(main, ["report", str(old)])
-    assert done.exit_code == 2 and "run the audit again" in done.output
-    (old / "audit.json").write_text(json.dumps({"status": "running"}))
-    done = CliRunner().invoke(main, ["report", str(old)])
-    assert done.exit_code == 2 and "not finished" in done.output
+
+
+def copied(audit: wmbxl.Audit, place: Path) -> Path:
+    place.mkdir(exist_ok=True)
+    for name in (name for name in FILES if audit.folder.exists(name)):
+        (place / name).write_bytes(audit.folder.read(name))
+    return place
+
+
+def refusal(*arguments: str) -> str:
+    done = CliRunner().invoke(main, [*arguments])
+    assert done.exit_code == 2, (done.output, done.exception)
+    assert isinstance(done.exception, SystemExit)
+    return done.output
+
+
+@pytest.mark.parametrize("verb", ["report", "status"])
+def test_what_is_no_audit_is_named(hostile: wmbxl.Audit, tmp_path: Path, verb: str) -> None:
+    folder = copied(hostile, tmp_path / "run")
+    said = refusal(verb, f"{folder}/audit.json")
+    assert "no audit.json in this folder: give the folder" in said and "not a file of it" in said
+    assert "no filesystem named nope is installed" in refusal(verb, "nope://x")
+    for content, words in (
+        ("[]", "expected a JSON object, found list"), ("{", "not JSON"), ("{}", "lacks status, wmbxl"),
+        ('{"status": "complete"}', "lacks wmbxl, versions"), ('{"status": "running"}', "lacks tasks"),
+    ):  # fmt: skip
+        (folder / "audit.json").write_text(content)
+        said = refusal(verb, str(folder))
+        assert words in said and "audit.json" in said
+
+
+def test_a_folder_that_is_not_whole_is_named(hostile: wmbxl.Audit, tmp_path: Path) -> None:
+    for name in ("spans.parquet", "problems.parquet"):
+        folder = copied(hostile, tmp_path / name)
+        (folder / name).unlink()
+        said = refusal("report", str(folder))
+        assert f"no {name}" in said and "removed, or the audit was made by an older wmbxl" in said
+    folder = copied(hostile, tmp_path / "cut")
+    (folder / "evidence.parquet").write_bytes(hostile.folder.read("evidence.parquet")[:-100])
+    assert f"{folder}/evidence.parquet: not a whole Parquet file" in refusal("report", str(folder))
+    folder = copied(hostile, tmp_path / "older")
+    table = hostile.folder.read_table("spans.parquet").drop_columns(["piece"])
+    pq.write_table(table, folder / "spans.parquet")
+    assert "no column piece: the audit was made by an older wmbxl" in refusal("report", str(folder))
+    folder = copied(hostile, tmp_path / "running")
+    (folder / "audit.json").write_text(json.dumps({"status": "running", "tasks": 1}))
+    assert "not finished" in refusal("report", str(folder))
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["problems.parquet", "metadata.parquet", "metadata_by_corpus.parquet", "evidence.parquet", "spans.parquet",
+     "ngrams.parquet"],
+)  # fmt: skip
+def test_tables_of_two_audits(
+    hostile: wmbxl.Audit, make_audit: Callable[..., wmbxl.Audit], tmp_path: Path, name: str
+) -> None:
+    other = make_audit(
+        ["nothing of it"], [{"problem_id": "other", "text": PROBLEMS[-1]["text"], "answer": "x"}, PROBLEMS[-1]]
+    )
+    folder = copied(hostile, tmp_path / "run")
+    (folder / name).write_bytes(other.folder.read(name))
+    said = refusal("report", str(folder))
+    assert name in said and "of another audit than the other tables" in said
+
+
+def test_verdicts_that_are_none(hostile: wmbxl.Audit, tmp_path: Path) -> None:
+    path = tmp_path / "verdicts.jsonl"
+    path.write_text("")
+    assert "the file is empty: expected records with model" in refusal(
+        "report", hostile.folder.url, "--verdicts", str(path)
+    )
+    path.write_text(json.dumps({"model": "m", "problem_id": "unheard-of", "is_correct": True}) + "\n")
+    said = refusal("report", hostile.folder.url, "-n", "8", "--verdicts", str(path))
+    assert "no problem with a verdict is in the audit" in said and "--audit" not in said
+    assert "no filesystem named nope" in refusal("report", hostile.folder.url, "--verdicts", "nope://v.jsonl")

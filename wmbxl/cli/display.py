@@ -150,7 +150,11 @@ def _corpora(info: dict[str, Any]) -> Table:
     for name in ("corpus", "role", "shards", "documents", "tokens", "read", "unread"):
         table.add_column(name, justify="left" if name in ("corpus", "role") else "right")
     for corpus in info["corpora"]:
-        unread = f"{size(corpus['unread_bytes'])} ({percent(corpus['unread_share'], digits=2)})" if corpus["unread_bytes"] else "0"
+        unread = (
+            f"{size(corpus['unread_bytes'])} ({percent(corpus['unread_share'], digits=2)})"
+            if corpus["unread_bytes"]
+            else "0"
+        )
         table.add_row(
             corpus["name"],
             corpus["role"],

@@ -10,6 +10,7 @@ from typing import Any, cast
 import pandas as pd
 
 from wmbxl.audit import Audit
+from wmbxl.errors import UsageError
 from wmbxl.report.frames import year_of
 from wmbxl.sample import CONTEXT
 from wmbxl.text import Normaliser, Token, ngrams
@@ -112,7 +113,13 @@ class Found:
 
 
 def found_problems(audit: Audit, n: int) -> list[Found]:
-    """Return every problem that was found at one n, in any channel and corpus, most documents first."""
+    """Return every problem that was found at one n, in any channel and corpus, most documents first.
+
+    Raises
+    ------
+    UsageError
+        If the folder's tables are not of one audit.
+    """
     texts = {(row["problem_id"], row["channel"]): row for row in audit.problems.to_dict("records")}
     by_corpus = audit.metadata_by_corpus[audit.metadata_by_corpus["n"] == n]
     everywhere = by_corpus.groupby(["problem_id", "channel"])["docs_total"].sum().to_dict()
@@ -124,9 +131,17 @@ def found_problems(audit: Audit, n: int) -> list[Found]:
     problems = []
     for row in cast(Rows, metadata.to_dict("records")):
         key = (row["problem_id"], row["channel"])
+        if key not in texts or key not in everywhere:
+            raise _mixed(audit, "problems.parquet, metadata.parquet or metadata_by_corpus.parquet")
+        if bool(evidence.get(key)) != bool(everywhere[key] and audit.info["evidence_cap"]):
+            raise _mixed(audit, "evidence.parquet")
+        if {_document(row) for row in evidence.get(key, [])} != {_document(span) for span in spans.get(key, [])}:
+            raise _mixed(audit, "evidence.parquet or spans.parquet")
         if everywhere[key]:
             surface = _Surface(texts[key]["text"], n, normaliser)
             matched = [ngram for ngram in surface.places if ngram in owners]
+            if not matched:
+                raise _mixed(audit, "ngrams.parquet or problems.parquet")
             problems.append(
                 Found(
                     problem_id=row["problem_id"],
@@ -146,6 +161,13 @@ def found_problems(audit: Audit, n: int) -> list[Found]:
                 )
             )
     return sorted(problems, key=lambda problem: (-problem.documents, -(problem.longest or 0)))
+
+
+def _mixed(audit: Audit, names: str) -> UsageError:
+    return UsageError(
+        f"{audit.folder.url}: {names} in this folder is of another audit than the other tables: copy the files of one "
+        "audit again, or run the audit again"
+    )
 
 
 def _known(value: Any) -> Any:

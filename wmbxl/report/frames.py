@@ -124,9 +124,7 @@ def largest(groups: pd.DataFrame, most: int = GROUPS_SHOWN) -> pd.DataFrame:
     kept = groups.index.isin(groups["problems"].nlargest(most - 1).index)
     rest = groups[~kept]
     name = _unused(f"({len(rest):,} others)", groups["group"])
-    others = pd.DataFrame(
-        {"group": [name], "problems": [rest["problems"].sum()], "flagged": [rest["flagged"].sum()]}
-    )
+    others = pd.DataFrame({"group": [name], "problems": [rest["problems"].sum()], "flagged": [rest["flagged"].sum()]})
     return _with_share(pd.concat([groups[kept].drop(columns="flagged_pct"), others], ignore_index=True))
 
 
