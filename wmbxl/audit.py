@@ -48,8 +48,8 @@ REFERENCE_N = 13  # the paper's n, shown while a run goes on
 
 _UNDER_WAY = ("status", "tasks")  # what audit.json holds at least
 _FINISHED = (
-    "status", "wmbxl", "versions", "benchmark", "index", "profile", "ns", "channels", "evidence_cap", "accept_unread", "corpora",
-    "summary",
+    "status", "wmbxl", "versions", "benchmark", "index", "profile", "ns", "channels", "evidence_cap", "accept_unread",
+    "corpora", "summary",
 )  # fmt: skip
 
 Status = Literal["running", "complete", "incomplete"]

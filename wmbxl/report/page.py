@@ -182,14 +182,14 @@ def _panels(audit: Audit, n: int, channel: str) -> Iterator[Panel]:
         "A single shared phrase is on the left, a verbatim copy on the right.",
         plots.found_share(shares), shares,
     )  # fmt: skip
-    for column, title, text in (
+    for column, title, what in (
         ("format", "By task format", "Which share of the problems of each format was found."),
         ("year", "By year of the source", "Which share of the problems of each year was found."),
     ):
         groups = frames.by_group(audit, column, n, channel)  # type: ignore[arg-type]
-        shown = frames.largest(groups)
+        shown, text = frames.largest(groups), what
         if len(shown) < len(groups):
-            text += f" The {len(shown) - 1} largest of {len(groups):,} groups; the others are one."
+            text = f"{what} The {len(shown) - 1} largest of {len(groups):,} groups; the others are one."
         if len(shown):
             yield Panel(column, title, text, plots.by_group(shown), shown)
     corpora = frames.by_corpus(audit, n, channel)

@@ -51,17 +51,18 @@
     };
   }
 
-  /** Return nodes of a text with `found` marked, and what of it is in `current` marked more strongly. */
+  /** Return a text with `found` marked, and what of it is in `current` marked more strongly. */
   function marked(text, found, current = []) {
     const points = Array.from(text); // Python counts code points, JavaScript would count UTF-16 units
     const cuts = [...new Set([0, points.length, ...[...found, ...current].flat()])].sort((a, b) => a - b);
     const [inFound, inCurrent] = [sweep(found), sweep(current)];
-    return cuts.slice(0, -1).map((cut, i) => {
+    const made = document.createDocumentFragment(); // a call can't take as many nodes as there may be
+    cuts.slice(0, -1).forEach((cut, i) => {
       const part = points.slice(cut, cuts[i + 1]).join("");
       const [weak, strong] = [inFound(cut), inCurrent(cut)];
-      if (!weak && !strong) return document.createTextNode(part);
-      return element("mark", { className: strong ? "current" : "" }, part);
+      made.append(weak || strong ? element("mark", { className: strong ? "current" : "" }, part) : part);
     });
+    return made;
   }
 
   function matchTable(passage) {
@@ -93,7 +94,7 @@
         element("bdi", {}, `${passage.corpus}: ${name}`),
         templateNote(passage)),
       element("div", { className: "text", dir: "auto" },
-        passage.offset > 0 ? "… " : "", ...marked(passage.text, span), passage.goes_on ? " …" : ""),
+        passage.offset > 0 ? "… " : "", marked(passage.text, span), passage.goes_on ? " …" : ""),
       element("div", { className: "where" },
         `${evidence.shards[passage.shard]}, ${row}, code points ${number(passage.start)} to ${number(passage.end)}`),
       element("details", {},
@@ -105,10 +106,10 @@
 
   function reader(index) {
     const problem = evidence.problems[index];
-    const text = element("div", { className: "text", dir: "auto" }, ...marked(problem.text, problem.found));
+    const text = element("div", { className: "text", dir: "auto" }, marked(problem.text, problem.found));
     const list = element("ol", { className: "passages" });
     const choose = (position) => {
-      text.replaceChildren(...marked(problem.text, problem.found, problem.passages[position].in_problem));
+      text.replaceChildren(marked(problem.text, problem.found, problem.passages[position].in_problem));
       [...list.children].forEach((item, i) => {
         item.toggleAttribute("data-current", i === position);
         item.querySelector("button").setAttribute("aria-pressed", String(i === position));
