@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -168,19 +167,6 @@ def test_a_figure_that_fails_leaves_the_others(browser: Any, report: str, tmp_pa
     assert "can't be drawn" in page.locator("#format-plot").inner_text()
     assert page.locator(".plot .bk-Figure").count() == page.locator(".plot").count() - 1 > 3
     page.close()
-
-
-def test_many_scattered_matches_are_marked(open_page: Opener, report: str, tmp_path: Path) -> None:
-    text = Path(report).read_text(encoding="utf-8")
-    head, evidence, tail = re.split(r'(?<=id="evidence">)(.*?)(?=</script>)', text, flags=re.S)
-    content = json.loads(evidence)
-    many = 30_000  # tested one against the other, they would take minutes
-    found = [[4 * i, 4 * i + 1] for i in range(many)]
-    content["problems"][0] |= {"text": "a b " * many, "found": found, "passages": []}
-    (tmp_path / "report.html").write_text(head + json.dumps(content).replace("<", "\\u003c") + tail, encoding="utf-8")
-    page = open_page(tmp_path / "report.html")
-    page.locator("#problems > tbody[data-problem='0'] th button").click()
-    assert page.locator(".source mark").count() == many
 
 
 def test_dark_and_light(open_page: Opener, report: str) -> None:
