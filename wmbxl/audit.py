@@ -48,6 +48,12 @@ WINDOWS_AHEAD = 3  # graphs under way at once, so that no worker waits for the e
 SPLIT_EVERY = 8  # results added at a time
 REFERENCE_N = 13  # the paper's n, shown while a run goes on
 
+_UNDER_WAY = ("status", "tasks")  # what audit.json holds at least
+_FINISHED = (
+    "status", "wmbxl", "versions", "benchmark", "index", "profile", "ns", "channels", "evidence_cap", "accept_unread",
+    "corpora", "summary",
+)  # fmt: skip
+
 Status = Literal["running", "complete", "incomplete"]
 
 
@@ -75,7 +81,7 @@ class Audit:
         NothingMatches
             If there is no audit in the folder.
         UsageError
-            If the audit is not finished.
+            If the audit is not finished, or ``audit.json`` lacks what it should hold.
         """
         made = cls(RunFolder(url, dict(storage_options or {})))
         if made.status == "running":
@@ -85,7 +91,14 @@ class Audit:
     @cached_property
     def info(self) -> dict[str, Any]:
         """The content of ``audit.json``."""
-        return self.folder.read_json()
+        info = self.folder.read_json()
+        expected = _UNDER_WAY if info.get("status") == "running" else _FINISHED
+        if lacking := [name for name in expected if name not in info]:
+            raise UsageError(
+                f"{self.folder.url}/audit.json: lacks {', '.join(lacking)}: the file was changed by hand, or written "
+                "by an older wmbxl: run the audit again"
+            )
+        return info
 
     @property
     def status(self) -> Status:
@@ -118,13 +131,13 @@ class Audit:
     @cached_property
     def spans(self) -> pd.DataFrame:
         """Overlapping evidence of one problem in one document, merged."""
-        table = self._later_table("spans.parquet", "spans were kept")
+        table = self._later_table("spans.parquet", metadata.SPANS)
         return table.to_pandas(types_mapper={pa.int64(): pd.Int64Dtype()}.get)
 
     @cached_property
     def problems(self) -> pd.DataFrame:
         """The texts that were looked for, one row for each problem and channel."""
-        return self._later_table("problems.parquet", "texts of problems were kept").to_pandas()
+        return self._later_table("problems.parquet", metadata.PROBLEMS).to_pandas()
 
     @cached_property
     def ledger(self) -> pd.DataFrame:
@@ -134,17 +147,26 @@ class Audit:
     @cached_property
     def sketches(self) -> dict[str, np.ndarray[Any, Any]]:
         """The smallest xxh64 of each corpus's distinct documents; uint64, ascending."""
-        frame = self._later_table("sketches.parquet", "corpora were sketched").to_pandas()
+        frame = self._later_table("sketches.parquet", metadata.SKETCHES).to_pandas()
         return {
             corpus["name"]: frame.loc[frame["corpus"] == corpus["name"], "xxh64"].to_numpy()
             for corpus in self.info["corpora"]
         }
 
-    def _later_table(self, name: str, since: str) -> pa.Table:
-        """Read a table that older versions of wmbxl did not write."""
+    def _later_table(self, name: str, schema: pa.Schema) -> pa.Table:
+        """Read a table that older versions of wmbxl did not write, or not as it is now."""
         if not self.folder.exists(name):
-            raise UsageError(f"{self.folder.url}: made before {since}: run the audit again")
-        return self.folder.read_table(name)
+            raise UsageError(
+                f"{self.folder.url}: no {name} in this folder: it was removed, or the audit was made by an older "
+                "wmbxl, which didn't write it: run the audit again"
+            )
+        table = self.folder.read_table(name)
+        if lacking := [column for column in schema.names if column not in table.column_names]:
+            raise UsageError(
+                f"{self.folder.url}/{name}: no column {', '.join(lacking)}: the audit was made by an older wmbxl: run "
+                "the audit again"
+            )
+        return table
 
     @cached_property
     def index(self) -> ProbeIndex:

@@ -17,6 +17,7 @@ from fsspec import AbstractFileSystem
 
 from wmbxl import stores
 from wmbxl.errors import NothingMatches, UsageError, WmbxlError
+from wmbxl.tables import read_parquet
 
 CHECKPOINTS = "checkpoints"
 REPORT = "report.html"
@@ -50,7 +51,7 @@ class RunFolder:
         try:
             filesystem, root = stores.locate(self.url, self.storage_options)
             yield filesystem, f"{root.rstrip('/')}/{name}"
-        except (FileNotFoundError, WmbxlError):
+        except (FileNotFoundError, NotADirectoryError, WmbxlError):
             raise
         except Exception as error:
             raise WmbxlError(f"{self.url}/{name}: can't be {doing}: {stores.last_word(error)}") from error
@@ -76,8 +77,11 @@ class RunFolder:
         try:
             with self._place(name, "read") as (filesystem, path):
                 return stores.retry(filesystem.cat_file, path)
-        except FileNotFoundError:
-            raise NothingMatches(f"{self.url}: no {name} in this folder: is it the folder of an audit?") from None
+        except (FileNotFoundError, NotADirectoryError):
+            raise NothingMatches(
+                f"{self.url}: no {name} in this folder: give the folder that wmbxl audit wrote (its --out), not a file "
+                "of it, and with all its files"
+            ) from None
 
     def exists(self, name: str) -> bool:
         """Whether a file is there."""
@@ -106,11 +110,17 @@ class RunFolder:
                     stores.retry(filesystem.rm, path, recursive=True)
 
     def read_json(self, name: str = "audit.json") -> dict[str, Any]:
-        """Read a JSON file."""
+        """Read a JSON file that holds an object."""
         try:
-            return json.loads(self.read(name))
+            content = json.loads(self.read(name))
         except ValueError as error:
             raise UsageError(f"{self.url}/{name}: not JSON ({error}): the file was changed by hand?") from error
+        if not isinstance(content, dict):
+            raise UsageError(
+                f"{self.url}/{name}: expected a JSON object, found {type(content).__name__}: the file was changed by "
+                "hand?"
+            )
+        return content
 
     def write_json(self, content: Mapping[str, Any], name: str = "audit.json") -> None:
         """Write a JSON file."""
@@ -118,7 +128,7 @@ class RunFolder:
 
     def read_table(self, name: str) -> pa.Table:
         """Read a Parquet file."""
-        return pq.read_table(pa.BufferReader(self.read(name)))
+        return read_parquet(f"{self.url}/{name}", pa.BufferReader(self.read(name)))
 
     def write_table(self, name: str, table: pa.Table) -> None:
         """Write a Parquet file; equal tables give equal bytes."""

@@ -59,6 +59,8 @@ EVIDENCE = pa.schema(
         ("corpus", pa.string()),
         ("shard", pa.string()),
         ("row", pa.int64()),
+        ("piece", pa.int64()),
+        ("piece_row", pa.int64()),
         ("document_id", pa.string()),
         ("start", pa.int64()),
         ("end", pa.int64()),
@@ -75,6 +77,8 @@ SPANS = pa.schema(
         ("corpus", pa.string()),
         ("shard", pa.string()),
         ("row", pa.int64()),
+        ("piece", pa.int64()),
+        ("piece_row", pa.int64()),
         ("document_id", pa.string()),
         ("start", pa.int64()),
         ("end", pa.int64()),
@@ -284,14 +288,16 @@ def _places(index: ProbeIndex, corpus: str, found: pa.Table, rows: RowNumbers) -
     entry = found["entry"].to_numpy()
     pieces = list(zip(found["shard"].to_pylist(), found["piece"].to_pylist(), strict=True))
     firsts = {piece: rows.first_row(*piece) for piece in set(pieces)}
+    first = pa.array([firsts[piece] for piece in pieces], pa.int64())
+    unknown = pc.is_null(first)
     return {
         **{key: values[entry] for key, values in _entry_columns(index).items()},
         "corpus": [corpus] * len(entry),
         "shard": found["shard"],
-        "row": [
-            None if (first := firsts[piece]) is None else first + row
-            for piece, row in zip(pieces, found["row"].to_pylist(), strict=True)
-        ],
+        "row": pc.add(first, found["row"]),
+        # Only where nothing else tells documents apart: what a known row is in depends on the size of pieces.
+        "piece": pc.if_else(unknown, found["piece"], None),
+        "piece_row": pc.if_else(unknown, found["row"], None),
         "document_id": found["document_id"],
         "start": found["start"],
         "end": found["end"],

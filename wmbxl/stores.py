@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import fsspec
 import tenacity
 from fsspec import AbstractFileSystem
 from fsspec.utils import get_protocol
 
 from wmbxl.errors import Unreadable
+from wmbxl.filesystems import filesystem_of
 
 TRIES = 8
 LONGEST = 120  # seconds after which no further try begins
@@ -33,8 +33,8 @@ def locate(url: str, storage_options: Mapping[str, Any]) -> tuple[AbstractFileSy
     if protocol in ("s3", "s3a"):
         return _locate_s3(url, dict(storage_options))
     if protocol in ("http", "https"):
-        return fsspec.url_to_fs(url, **_with_http_limits(dict(storage_options)))
-    return fsspec.url_to_fs(url, **storage_options)
+        return filesystem_of(url, **_with_http_limits(dict(storage_options)))
+    return filesystem_of(url, **storage_options)
 
 
 def _locate_s3(url: str, options: dict[str, Any]) -> tuple[AbstractFileSystem, str]:
@@ -46,7 +46,7 @@ def _locate_s3(url: str, options: dict[str, Any]) -> tuple[AbstractFileSystem, s
         "retries": {"total_max_attempts": 1},
         **given,
     }
-    filesystem, path = fsspec.url_to_fs(url, **options)
+    filesystem, path = filesystem_of(url, **options)
     filesystem.retries = 1  # no argument sets it
     return filesystem, path
 

@@ -12,9 +12,11 @@ from typing import Any
 import fsspec
 import orjson
 import pandas as pd
+import pyarrow as pa
 import pyarrow.parquet as pq
 
 from wmbxl.errors import NothingMatches, RecordsError, UsageError
+from wmbxl.filesystems import filesystem_of
 
 Record = dict[str, Any]
 
@@ -45,13 +47,14 @@ def read_records(path: str, option: str) -> list[Record]:
     RecordsError
         Some lines are not JSON objects; every one of them is listed.
     UsageError
-        The suffix is none of the three.
+        The suffix is none of the three, there is no such filesystem, or the Parquet file is not whole.
     """
+    filesystem_of(path)  # or say that there is none
     suffixes = PurePosixPath(path).suffixes
     try:
         if ".parquet" in suffixes:
             with fsspec.open(path, "rb") as stream:
-                return list(pq.read_table(stream).to_pylist())
+                return list(read_parquet(path, stream).to_pylist())
         if ".csv" in suffixes:
             with fsspec.open(path, "rt", encoding="utf-8-sig", newline="", compression="infer") as stream:
                 return list(_csv_records(stream))
@@ -61,6 +64,28 @@ def read_records(path: str, option: str) -> list[Record]:
     except FileNotFoundError:
         raise NothingMatches(f"{path}: there is no such file. Check the path given to {option}.") from None
     raise UsageError(f"{path}: expected a .jsonl, .csv or .parquet file for {option}; rename or convert it.")
+
+
+def read_parquet(name: str, source: Any) -> pa.Table:
+    """Read a Parquet file.
+
+    Parameters
+    ----------
+    name : str
+        For errors.
+    source : file-like or pyarrow.Buffer
+
+    Raises
+    ------
+    UsageError
+        If it is not Parquet, or not whole.
+    """
+    try:
+        return pq.read_table(source)
+    except (pa.ArrowException, OSError) as error:
+        raise UsageError(
+            f"{name}: not a whole Parquet file ({error}): copy it again from where it is whole, or make it again"
+        ) from error
 
 
 def _csv_records(stream: io.TextIOBase) -> Iterator[Record]:
@@ -108,8 +133,9 @@ def read_ids(path: str, option: str) -> tuple[str, ...]:
     NothingMatches
         There is no such file.
     UsageError
-        The file holds no list of ids, or repeats some.
+        The file holds no list of ids, or repeats some, or there is no such filesystem.
     """
+    filesystem_of(path)  # or say that there is none
     try:
         with fsspec.open(path, "rb") as stream:
             content = stream.read()
@@ -201,7 +227,7 @@ def write_files(folder: str, files: dict[str, bytes]) -> None:
     files : dict of str to bytes
         Content by file name.
     """
-    fs, root = fsspec.url_to_fs(folder)
+    fs, root = filesystem_of(folder)
     fs.makedirs(root, exist_ok=True)
     for name, content in files.items():
         with fs.transaction, fs.open(f"{root}/{name}", "wb") as stream:

@@ -19,6 +19,22 @@ def size(count: float) -> str:
     return f"{value:.1f} PB"
 
 
+def percent(part: float, whole: float = 1, digits: int = 0) -> str:
+    """Return a share in percent that is rounded to 0 or 100 only where it is nothing or all.
+
+    Examples
+    --------
+    >>> percent(1985, 1988), percent(1, 4000), percent(1, 4000, digits=1), percent(1, 8), percent(2, 2)
+    ('> 99 %', '< 1 %', '< 0.1 %', '12 %', '100 %')
+    """
+    rounded, least = f"{100 * part / whole:.{digits}f}", 10**-digits
+    if part > 0 and float(rounded) == 0:
+        return f"< {least:.{digits}f} %"
+    if part < whole and float(rounded) == 100:
+        return f"> {100 - least:.{digits}f} %"
+    return f"{rounded} %"
+
+
 def duration(seconds: float) -> str:
     """Return a time in the two units that a person reads.
 

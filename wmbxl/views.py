@@ -12,12 +12,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-import fsspec
 import orjson
 import pandas as pd
 
 from wmbxl.errors import FieldNotFound, NothingMatches, UsageError
-from wmbxl.tables import Record, write_files
+from wmbxl.filesystems import filesystem_of
+from wmbxl.tables import Record, read_parquet, write_files
 
 AuditLabel = Literal["S0", "S1"]
 UndecidedPolicy = Literal["refuse", "exclude"]
@@ -111,7 +111,7 @@ def read_metadata(audit: str) -> pd.DataFrame:
     UsageError
         The audit is still running, or the table lacks a column.
     """
-    fs, root = fsspec.url_to_fs(audit)
+    fs, root = filesystem_of(audit)
     if not fs.exists(f"{root}/metadata.parquet"):
         raise NothingMatches(
             f"{audit}: no metadata.parquet in this folder. Give --audit the folder that `wmbxl audit` wrote."
@@ -124,7 +124,7 @@ def read_metadata(audit: str) -> pd.DataFrame:
                 "Wait for it, or resume it with `wmbxl audit`."
             )
     with fs.open(f"{root}/metadata.parquet", "rb") as stream:
-        frame = pd.read_parquet(stream)
+        frame = read_parquet(f"{audit}/metadata.parquet", stream).to_pandas()
     absent = [name for name in _METADATA_COLUMNS if name not in frame.columns]
     if absent:
         raise UsageError(

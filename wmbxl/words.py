@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from wmbxl.records import GAPS, REPAIRED
+from wmbxl.units import percent
 
 SKIPPED = {
     "text_missing": "records without the text field",
@@ -38,8 +39,10 @@ def status(info: Mapping[str, Any]) -> str:
             "of them. Mend the input and run the same command again, or accept the gap with --accept-unread."
         )
     if accepted:
-        names = ", ".join(f"{corpus['name']} {corpus['unread_share']:.2%}" for corpus in accepted)
-        return f"Complete, with an accepted gap (unread: {names}; accepted: {info['accept_unread']:.2%})."
+        names = ", ".join(f"{corpus['name']} {percent(corpus['unread_share'], digits=2)}" for corpus in accepted)
+        return (
+            f"Complete, with an accepted gap (unread: {names}; accepted: {percent(info['accept_unread'], digits=2)})."
+        )
     return "Complete: every byte of every corpus was read."
 
 

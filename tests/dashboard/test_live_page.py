@@ -90,12 +90,14 @@ def process(*command: str, **options: Any) -> Iterator[subprocess.Popen[str]]:
 
 
 @contextmanager
-def scheduler(place: Path, start: Sequence[str], *options: str) -> Iterator[Client]:
+def scheduler(place: Path, start: Sequence[str], *options: str, **heard: Any) -> Iterator[Client]:
     """Start a scheduler and a worker from the command line."""
     file = str(place / "scheduler.json")
     worker = [sys.executable, "-m", "dask", "worker", "--scheduler-file", file, "--nthreads", "2", "--no-nanny"]
     with (
-        process(*start, "--host", "127.0.0.1", "--port", "0", "--scheduler-file", file, *options, **UNHEARD),
+        process(
+            *start, "--host", "127.0.0.1", "--port", "0", "--scheduler-file", file, *options, **{**UNHEARD, **heard}
+        ),
         process(*worker, "--no-dashboard", cwd=place, **UNHEARD),
     ):
         while not Path(file).exists():
@@ -203,11 +205,13 @@ def test_without_a_dashboard_the_audit_runs_on(
     tmp_path: Path, benchmark_path: Path, corpus_url: str, gate: threading.Event, start: list[str],
     options: list[str], words: str,
 ) -> None:  # fmt: skip
-    with scheduler(tmp_path, start, *options) as client:
+    said = tmp_path / "scheduler.log"
+    with said.open("w") as log, scheduler(tmp_path, start, *options, stderr=log) as client:
         command = audit_command(client, benchmark_path, corpus_url + "a.jsonl", tmp_path / "run")
         done = subprocess.run(command, env=ENVIRONMENT, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
     assert "No live page: " in done.stderr
+    assert "Traceback" not in done.stderr + said.read_text()
     assert words in done.stderr
     assert "/wmbxl" not in done.stderr
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -153,6 +154,19 @@ def test_templates_are_told(open_page: Opener, report: str) -> None:
     assert marked(detail.locator(".passage .text").first) == STAMP.removesuffix(
         " bits"
     )  # in the problem a comma follows
+
+
+def test_a_figure_that_fails_leaves_the_others(browser: Any, report: str, tmp_path: Any) -> None:
+    page = browser.new_page()
+    text = Path(report).read_text(encoding="utf-8")
+    figures = text.index('id="figures">')
+    broken = text[:figures] + text[figures:].replace('"MCQ"', '"$$x$$"'.replace("$$", "$\u200b$"))
+    (tmp_path / "report.html").write_text(broken, encoding="utf-8")
+    page.goto(f"file://{tmp_path}/report.html")
+    page.wait_for_selector("html[data-drawn]")
+    assert "can't be drawn" in page.locator("#format-plot").inner_text()
+    assert page.locator(".plot .bk-Figure").count() == page.locator(".plot").count() - 1 > 3
+    page.close()
 
 
 def test_dark_and_light(open_page: Opener, report: str) -> None:

@@ -12,6 +12,7 @@ from pathlib import Path
 import fsspec
 import pandas as pd
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from bokeh.plotting import figure
 from click.testing import CliRunner
@@ -19,8 +20,10 @@ from distributed import Client
 
 import wmbxl
 from tests.report.conftest import PROBLEMS
+from wmbxl.benchmark import Benchmark
 from wmbxl.cli import main
 from wmbxl.errors import UsageError
+from wmbxl.folder import FILES
 from wmbxl.report import frames, plots, verdict_plots
 from wmbxl.report.evidence import found_problems
 from wmbxl.report.page import render, write_report
@@ -74,17 +77,77 @@ def test_what_was_found_is_marked_though_evidence_is_a_sample(hostile: wmbxl.Aud
     assert ("absent", "prompt") not in found
 
 
-def test_rows_of_unknown_documents_stand_alone(make_audit: Callable[..., wmbxl.Audit]) -> None:
-    made = make_audit()
-    before = sum(len(passage.matches) for problem in found_problems(made, 8) for passage in problem.passages)
-    for name in ("evidence.parquet", "spans.parquet"):  # as behind a part that could not be read
-        table = made.folder.read_table(name)
-        unknown = pa.nulls(len(table), pa.int64())
-        made.folder.write_table(name, table.set_column(table.schema.get_field_index("row"), "row", unknown))
-    passages = [p for problem in found_problems(wmbxl.Audit.open(made.folder.url), 8) for p in problem.passages]
-    assert len(passages) == before
-    assert {(len(p.matches), p.tokens, p.sampled, p.row) for p in passages} == {(1, 8, True, None)}
-    assert "row unknown" in render(wmbxl.Audit.open(made.folder.url), n=8)
+def test_a_group_that_is_called_as_those_without_one(make_audit: Callable[..., wmbxl.Audit]) -> None:
+    kinds = {"$$x": PROBLEMS[0], "$\u200b$x": PROBLEMS[1], "(none)": PROBLEMS[2], "((none))": PROBLEMS[3]}
+    named = [{**problem, "type": kind} for kind, problem in kinds.items()]
+    made = make_audit(problems=[*named, *({**problem, "type": None} for problem in PROBLEMS[4:])])
+    groups = frames.by_group(made, "format", 8)
+    assert dict(groups[["group", "problems"]].to_numpy()) == {**dict.fromkeys(kinds, 1), "(((none)))": 4}
+    drawn = plots.by_group(groups)
+    assert len(set(drawn.y_range.factors)) == 5
+
+
+def test_more_groups_than_a_figure_can_show() -> None:
+    groups = pd.DataFrame({"group": [f"g{i}" for i in range(4000)], "problems": 1, "flagged": 0, "flagged_pct": 0.0})
+    groups.loc[3000, ["problems", "flagged", "flagged_pct"]] = [9, 9, 100.0]
+    shown = frames.largest(groups)
+    assert len(shown) == frames.GROUPS_SHOWN and "g3000" in set(shown["group"])
+    assert tuple(shown.iloc[-1]) == ("(3,971 others)", 3971, 0, 0.0)
+    assert shown["problems"].sum() == 4008
+    assert frames.largest(groups[:30]).equals(groups[:30])
+    assert plots.by_group(groups).height < 16_384 / 2
+
+
+def test_models_whose_names_look_the_same() -> None:
+    models = ["$$m", "$\u200b$m"]
+    rows = {"view": "S0-n8", "ci_low_pp": 0.0, "ci_high_pp": 1.0, "delta_pp": 0.5}
+    assert len(set(verdict_plots.forest(pd.DataFrame({"model": models, **rows}), "S0-n8").y_range.factors)) == 2
+    tiles = {"n": 8, "delta_pp": 0.5, "n_view": 1, "ci_low_pp": 0.0, "ci_high_pp": 1.0}
+    assert len(set(verdict_plots.deltas_by_n(pd.DataFrame({"model": models, **tiles})).y_range.factors)) == 2
+
+
+def test_what_is_not_known_is_not_stated(client: Client, tmp_path: Path) -> None:
+    almost, tiny = " ".join(f"a{i}" for i in range(2000)), " ".join(f"t{i}" for i in range(4012))
+    documents = [almost.rsplit(" ", 3)[0], tiny[: tiny.index(" t13")], f"{tiny[: tiny.index(' t13')]} {'more ' * 50}"]
+    (tmp_path / "c.jsonl").write_text("".join(json.dumps({"text": text}) + "\n" for text in documents))
+    corpora = [wmbxl.Corpus("c", str(tmp_path / "c.jsonl"))]
+    bench = Benchmark.from_surfaces({"almost": almost, "tiny": tiny})
+    made = wmbxl.audit(bench, corpora, str(tmp_path / "run"), client=client)
+    found = {problem.problem_id: problem for problem in found_problems(made, 13)}
+    assert found["almost"].at_least and not found["tiny"].at_least
+    assert [passage.goes_on for passage in found["tiny"].passages] == [False, True]
+    page = render(made)
+    row = page[page.index("<bdi>almost</bdi>") :].split("</tr>")[0]
+    assert f"≥ {found['almost'].longest}<span" in row and "&gt; 99 %" in row
+    row = page[page.index("<bdi>tiny</bdi>") :].split("</tr>")[0]
+    assert ">13<span" in row and "&lt; 1 %" in row
+
+
+def broken_parquet(path: Path, texts: list[str]) -> None:
+    """Write a file with a row group for each text; the third one can't be read."""
+    pq.write_table(pa.table({"text": texts}), path, row_group_size=1, compression="none", use_dictionary=False)
+    data = bytearray(path.read_bytes())
+    first = pq.read_metadata(path).row_group(2).column(0).data_page_offset
+    data[first : first + 8] = b"\xff" * 8
+    path.write_bytes(data)
+
+
+def test_passages_are_the_spans_behind_a_part_that_was_not_read(client: Client, tmp_path: Path) -> None:
+    problem = " ".join(f"w{i}" for i in range(40))
+    broken_parquet(tmp_path / "c.parquet", [f"{'x' * 2000} {end} {problem} {end} {end}" for end in "abcdef"])
+    made = wmbxl.audit(
+        Benchmark.from_surfaces({"p": problem}), [wmbxl.Corpus("c", str(tmp_path / "c.parquet"))],
+        str(tmp_path / "run"), client=client, block_size=8192,
+    )  # fmt: skip
+    assert made.status == "incomplete" and made.spans["row"].isna().sum() > 1
+    [found] = found_problems(made, 13)
+    names = ["row", "piece", "piece_row", "start", "end", "tokens", "windows"]
+    wanted = made.spans.sort_values("tokens", ascending=False, kind="stable")[names].astype(object)
+    assert [[getattr(passage, name) for name in names] for passage in found.passages] == wanted.where(
+        wanted.notna(), None
+    ).to_numpy().tolist()
+    assert sum(len(passage.matches) for passage in found.passages) == len(made.evidence)
+    assert len({passage.text for passage in found.passages}) == len(found.passages)  # none is put together of two
 
 
 def test_without_evidence_counts_are_shown_all_the_same(make_audit: Callable[..., wmbxl.Audit]) -> None:
@@ -155,12 +218,79 @@ def test_wrong_usage_says_what_to_change(hostile: wmbxl.Audit, tmp_path: Path) -
     assert "choose with -n and --channel" in refused("--channel", "text")
     assert "give --verdicts FILE too" in refused("-B", "100")
     assert "no such file" in refused("--verdicts", str(tmp_path / "none.jsonl"))
-    old = tmp_path / "old"
-    old.mkdir()
-    for name in ("audit.json", "metadata.parquet", "metadata_by_corpus.parquet", "ngrams.parquet", "evidence.parquet"):
-        (old / name).write_bytes(hostile.folder.read(name))
-    done = CliRunner().invoke(main, ["report", str(old)])
-    assert done.exit_code == 2 and "run the audit again" in done.output
-    (old / "audit.json").write_text(json.dumps({"status": "running"}))
-    done = CliRunner().invoke(main, ["report", str(old)])
-    assert done.exit_code == 2 and "not finished" in done.output
+
+
+def copied(audit: wmbxl.Audit, place: Path) -> Path:
+    place.mkdir(exist_ok=True)
+    for name in (name for name in FILES if audit.folder.exists(name)):
+        (place / name).write_bytes(audit.folder.read(name))
+    return place
+
+
+def refusal(*arguments: str) -> str:
+    done = CliRunner().invoke(main, [*arguments])
+    assert done.exit_code == 2, (done.output, done.exception)
+    assert isinstance(done.exception, SystemExit)
+    return done.output
+
+
+@pytest.mark.parametrize("verb", ["report", "status"])
+def test_what_is_no_audit_is_named(hostile: wmbxl.Audit, tmp_path: Path, verb: str) -> None:
+    folder = copied(hostile, tmp_path / "run")
+    said = refusal(verb, f"{folder}/audit.json")
+    assert "no audit.json in this folder: give the folder" in said and "not a file of it" in said
+    assert "no filesystem named nope is installed" in refusal(verb, "nope://x")
+    for content, words in (
+        ("[]", "expected a JSON object, found list"), ("{", "not JSON"), ("{}", "lacks status, wmbxl"),
+        ('{"status": "complete"}', "lacks wmbxl, versions"), ('{"status": "running"}', "lacks tasks"),
+    ):  # fmt: skip
+        (folder / "audit.json").write_text(content)
+        said = refusal(verb, str(folder))
+        assert words in said and "audit.json" in said
+
+
+def test_a_folder_that_is_not_whole_is_named(hostile: wmbxl.Audit, tmp_path: Path) -> None:
+    for name in ("spans.parquet", "problems.parquet"):
+        folder = copied(hostile, tmp_path / name)
+        (folder / name).unlink()
+        said = refusal("report", str(folder))
+        assert f"no {name}" in said and "removed, or the audit was made by an older wmbxl" in said
+    folder = copied(hostile, tmp_path / "cut")
+    (folder / "evidence.parquet").write_bytes(hostile.folder.read("evidence.parquet")[:-100])
+    assert f"{folder}/evidence.parquet: not a whole Parquet file" in refusal("report", str(folder))
+    folder = copied(hostile, tmp_path / "older")
+    table = hostile.folder.read_table("spans.parquet").drop_columns(["piece"])
+    pq.write_table(table, folder / "spans.parquet")
+    assert "no column piece: the audit was made by an older wmbxl" in refusal("report", str(folder))
+    folder = copied(hostile, tmp_path / "running")
+    (folder / "audit.json").write_text(json.dumps({"status": "running", "tasks": 1}))
+    assert "not finished" in refusal("report", str(folder))
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["problems.parquet", "metadata.parquet", "metadata_by_corpus.parquet", "evidence.parquet", "spans.parquet",
+     "ngrams.parquet"],
+)  # fmt: skip
+def test_tables_of_two_audits(
+    hostile: wmbxl.Audit, make_audit: Callable[..., wmbxl.Audit], tmp_path: Path, name: str
+) -> None:
+    other = make_audit(
+        ["nothing of it"], [{"problem_id": "other", "text": PROBLEMS[-1]["text"], "answer": "x"}, PROBLEMS[-1]]
+    )
+    folder = copied(hostile, tmp_path / "run")
+    (folder / name).write_bytes(other.folder.read(name))
+    said = refusal("report", str(folder))
+    assert name in said and "of another audit than the other tables" in said
+
+
+def test_verdicts_that_are_none(hostile: wmbxl.Audit, tmp_path: Path) -> None:
+    path = tmp_path / "verdicts.jsonl"
+    path.write_text("")
+    assert "the file is empty: expected records with model" in refusal(
+        "report", hostile.folder.url, "--verdicts", str(path)
+    )
+    path.write_text(json.dumps({"model": "m", "problem_id": "unheard-of", "is_correct": True}) + "\n")
+    said = refusal("report", hostile.folder.url, "-n", "8", "--verdicts", str(path))
+    assert "no problem with a verdict is in the audit" in said and "--audit" not in said
+    assert "no filesystem named nope" in refusal("report", hostile.folder.url, "--verdicts", "nope://v.jsonl")

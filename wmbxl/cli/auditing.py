@@ -222,13 +222,12 @@ _directory = click.argument("directory", metavar="DIR")
 @_directory
 def status(directory: str) -> None:
     """Explain what a run folder holds. Exit status as for audit: 3 for one that is incomplete or not finished."""
-    folder = RunFolder(directory)
-    info = folder.read_json()
-    if info["status"] == "running":
-        show_unfinished(folder, info)
+    found = Audit(RunFolder(directory))
+    if found.status == "running":
+        show_unfinished(found.folder, found.info)
         sys.exit(INCOMPLETE)
-    show_audit(Audit.open(directory))
-    sys.exit(0 if info["status"] == "complete" else INCOMPLETE)
+    show_audit(found)
+    sys.exit(0 if found.status == "complete" else INCOMPLETE)
 
 
 @click.command()

@@ -17,7 +17,7 @@ from wmbxl.audit import Audit
 from wmbxl.estimate import LONGEST_RECORD, Estimate
 from wmbxl.folder import REPORT, RunFolder
 from wmbxl.records import GAPS
-from wmbxl.units import duration, size
+from wmbxl.units import duration, percent, size
 from wmbxl.watch import Watch
 from wmbxl.words import SKIPPED, status, without_field
 
@@ -133,7 +133,7 @@ def _views(info: dict[str, Any]) -> Table:
             row["channel"],
             str(row["n"]),
             _between(row["S0"], s0, row["problems"]),
-            f"{100 * row['S0'] / row['problems']:.1f}" if not s0 else "–",
+            percent(row["S0"], row["problems"], 1).removesuffix(" %") if not s0 else "–",
             _between(row["S0_auditable"], s0, row["auditable"]),
             _between(row["S1"], s1, row["problems"]),
             _between(row["S1_auditable"], s1, row["auditable"]),
@@ -152,7 +152,11 @@ def _corpora(info: dict[str, Any]) -> Table:
     for name in ("corpus", "role", "shards", "documents", "tokens", "read", "unread"):
         table.add_column(name, justify="left" if name in ("corpus", "role") else "right")
     for corpus in info["corpora"]:
-        unread = f"{size(corpus['unread_bytes'])} ({corpus['unread_share']:.2%})" if corpus["unread_bytes"] else "0"
+        unread = (
+            f"{size(corpus['unread_bytes'])} ({percent(corpus['unread_share'], digits=2)})"
+            if corpus["unread_bytes"]
+            else "0"
+        )
         table.add_row(
             corpus["name"],
             corpus["role"],

@@ -37,6 +37,8 @@ class LivePage(SchedulerPlugin):  # type: ignore[misc]
         By topic, the latest last.
     pages : set of Page
         Open in a browser now.
+    fault : str
+        Why there is no page; empty if there is one.
     """
 
     name = PATH
@@ -46,16 +48,14 @@ class LivePage(SchedulerPlugin):  # type: ignore[misc]
         self.runs: dict[str, Run] = {}
         self._clients: dict[str, str] = {}  # by topic
         self.pages: set[Page] = set()
+        self.fault = ""
 
     async def start(self, scheduler: Scheduler) -> None:
-        """Add the page.
-
-        Raises
-        ------
-        RuntimeError
-            If the scheduler has no dashboard.
-        """
-        add_page(scheduler, self.runs, self.pages)
+        """Add the page, or keep why it can't be: Dask logs the traceback of an error that is raised here."""
+        try:
+            add_page(scheduler, self.runs, self.pages)
+        except RuntimeError as error:
+            self.fault = str(error)
 
     def begin(self, topic: str, client: str, plan: Plan) -> None:
         """Start to follow an audit."""
@@ -127,16 +127,17 @@ def _appear(client: Client, topic: str, plan: Plan) -> bool:
     """Add the page if it isn't there, and the audit to it; say so and return False if that can't be done."""
     try:
         client.register_plugin(LivePage())
-        client.run_on_scheduler(_begin, topic, client.id, plan)
+        fault = client.run_on_scheduler(_begin, topic, client.id, plan)
     except Exception as error:  # whatever is wrong on the scheduler, the audit doesn't need the page
         if isinstance(error, ModuleNotFoundError) and error.name == "wmbxl":
             raise UsageError(
                 f"the Python of the scheduler at {client.scheduler.address} has no wmbxl, and a scheduler has to load "
                 f"the tasks too: install wmbxl {__version__} there, as on the workers"
             ) from error
-        logger.warning("No live page: %s. The audit runs on without it.", _reason(error))
-        return False
-    return True
+        fault = _reason(error)
+    if fault:
+        logger.warning("No live page: %s. The audit runs on without it.", fault)
+    return not fault
 
 
 def _reason(error: Exception) -> str:
@@ -146,8 +147,12 @@ def _reason(error: Exception) -> str:
     return str(error) or type(error).__name__
 
 
-def _begin(topic: str, client: str, plan: Plan, dask_scheduler: Scheduler) -> None:
-    dask_scheduler.plugins[PATH].begin(topic, client, plan)
+def _begin(topic: str, client: str, plan: Plan, dask_scheduler: Scheduler) -> str:
+    """Start to follow an audit; return why it can't be shown, or nothing."""
+    plugin: LivePage = dask_scheduler.plugins[PATH]
+    if not plugin.fault:
+        plugin.begin(topic, client, plan)
+    return plugin.fault
 
 
 async def _end(topic: str, outcome: Outcome, dask_scheduler: Scheduler) -> None:

@@ -10,6 +10,7 @@ from typing import Any, cast
 import pandas as pd
 
 from wmbxl.audit import Audit
+from wmbxl.errors import UsageError
 from wmbxl.report.frames import year_of
 from wmbxl.sample import CONTEXT
 from wmbxl.text import Normaliser, Token, ngrams
@@ -37,7 +38,8 @@ class Passage:
     corpus, shard, document_id : str
         `document_id` may be None.
     row : int or None
-        None where a part before it could not be read.
+        None where a part before it could not be read; then it is record `piece_row` of the piece at `piece`.
+    piece, piece_row : int or None
     start, end : int
         The span in the document's text, in code points.
     tokens, windows : int
@@ -47,6 +49,8 @@ class Passage:
         The span with its context.
     offset : int
         Where `text` begins in the document.
+    goes_on : bool
+        Whether there is more of the document behind `text`.
     in_problem : list of (int, int)
         What the span matches in the problem's text.
     matches : list of Match
@@ -57,6 +61,8 @@ class Passage:
     shard: str
     document_id: str | None
     row: int | None
+    piece: int | None
+    piece_row: int | None
     start: int
     end: int
     tokens: int
@@ -64,6 +70,7 @@ class Passage:
     sampled: bool
     text: str
     offset: int
+    goes_on: bool
     in_problem: list[Range]
     matches: list[Match]
 
@@ -78,6 +85,8 @@ class Found:
         Of its distinct n-grams, how many were found; 0 to 1.
     longest : int or None
         Tokens of the longest span; None where no evidence was kept.
+    at_least : bool
+        Whether `longest` follows from a sample of the matches, so that there may be a longer span.
     others : int
         Smallest number of other problems that have one of its matched n-grams: if it is not 0, all that matched may
         be a template.
@@ -96,6 +105,7 @@ class Found:
     hits: int
     share: float
     longest: int | None
+    at_least: bool
     others: int
     text: str
     found: list[Range]
@@ -103,20 +113,35 @@ class Found:
 
 
 def found_problems(audit: Audit, n: int) -> list[Found]:
-    """Return every problem that was found at one n, in any channel and corpus, most documents first."""
+    """Return every problem that was found at one n, in any channel and corpus, most documents first.
+
+    Raises
+    ------
+    UsageError
+        If the folder's tables are not of one audit.
+    """
     texts = {(row["problem_id"], row["channel"]): row for row in audit.problems.to_dict("records")}
     by_corpus = audit.metadata_by_corpus[audit.metadata_by_corpus["n"] == n]
     everywhere = by_corpus.groupby(["problem_id", "channel"])["docs_total"].sum().to_dict()
     metadata = audit.metadata[audit.metadata["n"] == n]
     owners = _owners(audit, n)
+    release = {corpus["name"] for corpus in audit.info["corpora"] if corpus["role"] == "release"}
     spans, evidence = (_grouped(frame[frame["n"] == n]) for frame in (audit.spans, audit.evidence))
     normaliser = Normaliser(audit.info["profile"])
     problems = []
     for row in cast(Rows, metadata.to_dict("records")):
         key = (row["problem_id"], row["channel"])
+        if key not in texts or key not in everywhere:
+            raise _mixed(audit, "problems.parquet, metadata.parquet or metadata_by_corpus.parquet")
+        if bool(evidence.get(key)) != bool(everywhere[key] and audit.info["evidence_cap"]):
+            raise _mixed(audit, "evidence.parquet")
+        if {_document(row) for row in evidence.get(key, [])} != {_document(span) for span in spans.get(key, [])}:
+            raise _mixed(audit, "evidence.parquet or spans.parquet")
         if everywhere[key]:
             surface = _Surface(texts[key]["text"], n, normaliser)
             matched = [ngram for ngram in surface.places if ngram in owners]
+            if not matched:
+                raise _mixed(audit, "ngrams.parquet or problems.parquet")
             problems.append(
                 Found(
                     problem_id=row["problem_id"],
@@ -128,6 +153,7 @@ def found_problems(audit: Audit, n: int) -> list[Found]:
                     hits=row["hits_total"],
                     share=row["unique_ngrams_total"] / row["n_grams_unique"],
                     longest=_known(row["longest_span"]),
+                    at_least=any(span["sampled"] for span in spans.get(key, []) if span["corpus"] in release),
                     others=min(owners[ngram] for ngram in matched) - 1,
                     text=surface.text,
                     found=surface.ranges(matched),
@@ -135,6 +161,13 @@ def found_problems(audit: Audit, n: int) -> list[Found]:
                 )
             )
     return sorted(problems, key=lambda problem: (-problem.documents, -(problem.longest or 0)))
+
+
+def _mixed(audit: Audit, names: str) -> UsageError:
+    return UsageError(
+        f"{audit.folder.url}: {names} in this folder is of another audit than the other tables: copy the files of one "
+        "audit again, or run the audit again"
+    )
 
 
 def _known(value: Any) -> Any:
@@ -188,23 +221,16 @@ class _Surface:
 
 def _passages(spans: Rows, evidence: Rows, surface: _Surface, owners: Mapping[str, int]) -> Iterator[Passage]:
     """Yield a problem's passages, the longest first."""
-    placed: dict[Any, list[Mapping[str, Any]]] = {}
-    unplaced = []
+    documents: dict[Any, list[Mapping[str, Any]]] = {}
     for row in evidence:
-        if _known(row["row"]) is None:
-            unplaced.append(row)
-        else:
-            placed.setdefault((row["corpus"], row["shard"], row["row"]), []).append(row)
-    passages = []
-    for span in spans:
-        if _known(span["row"]) is not None:
-            document = placed[span["corpus"], span["shard"], span["row"]]
-            passages.append(_passage(span, document, surface, owners))
-    # Nobody knows which of these are in one document, so each stands alone.
-    for row in unplaced:
-        alone = {**row, "tokens": surface.n, "windows": 1, "sampled": True}
-        passages.append(_passage(alone, [row], surface, owners))
+        documents.setdefault(_document(row), []).append(row)
+    passages = [_passage(span, documents[_document(span)], surface, owners) for span in spans]
     yield from sorted(passages, key=lambda passage: -passage.tokens)
+
+
+def _document(row: Mapping[str, Any]) -> tuple[Any, ...]:
+    """Return what tells a row's document apart from all others."""
+    return tuple(_known(row[name]) for name in ("corpus", "shard", "row", "piece", "piece_row"))
 
 
 def _passage(span: Mapping[str, Any], document: Rows, surface: _Surface, owners: Mapping[str, int]) -> Passage:
@@ -221,6 +247,8 @@ def _passage(span: Mapping[str, Any], document: Rows, surface: _Surface, owners:
         shard=span["shard"],
         document_id=_known(span["document_id"]),
         row=_known(span["row"]),
+        piece=_known(span["piece"]),
+        piece_row=_known(span["piece_row"]),
         start=span["start"],
         end=span["end"],
         tokens=span["tokens"],
@@ -228,6 +256,7 @@ def _passage(span: Mapping[str, Any], document: Rows, surface: _Surface, owners:
         sampled=span["sampled"],
         text=text,
         offset=offset,
+        goes_on=not any(_stop(row) == offset + len(text) < row["end"] + CONTEXT for row in rows),
         in_problem=surface.ranges(ngrams(words, surface.n)),
         matches=[Match(row["start"], row["end"], row["xxh64"], owners[row["ngram"]] - 1) for row in inside],
     )
@@ -238,9 +267,14 @@ def _begin(row: Mapping[str, Any]) -> int:
     return row["start"] - min(CONTEXT, row["start"])
 
 
+def _stop(row: Mapping[str, Any]) -> int:
+    """Return where a row's snippet ends in the document; before the full context only at the document's end."""
+    return _begin(row) + len(row["snippet"])
+
+
 def _reaches(row: Mapping[str, Any], span: Mapping[str, Any]) -> bool:
     """Whether a row's snippet holds a part of the span. (Its own match may be in the span beside.)"""
-    return _begin(row) < span["end"] and span["start"] < _begin(row) + len(row["snippet"])
+    return _begin(row) < span["end"] and span["start"] < _stop(row)
 
 
 def _stitched(rows: Rows) -> tuple[str, int]:

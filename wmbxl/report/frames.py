@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from typing import Any, Literal
 
 import numpy as np
@@ -14,6 +15,7 @@ from wmbxl.errors import UsageError
 from wmbxl.views import arxiv_month, audit_rows
 
 _BINS = {"1": 1, "2": 2, "3–5": 5, "6–10": 10, "11–100": 100, "> 100": np.inf}
+GROUPS_SHOWN = 30  # a figure of thousands is higher than a browser draws
 _YEAR = re.compile(r"(19|20)\d\d(?=-|$)")
 
 
@@ -89,7 +91,8 @@ def by_group(
     -------
     pandas.DataFrame
         ``group, problems, flagged, flagged_pct``; empty if the benchmark has no such field. Formats come by number
-        of problems, years in order; problems without the field come last.
+        of problems, years in order; problems without the field come last, as ``(none)`` (in further parentheses
+        if a group of the benchmark is called so).
     """
     problems = audit.problems[audit.problems["channel"] == channel].set_index("problem_id")
     groups = problems["format"] if column == "format" else problems["date"].map(year_of).astype("Int64")
@@ -102,9 +105,39 @@ def by_group(
     known.index = known.index.map(str)
     missing = table[table["group"].isna()]
     if len(missing):
-        known.loc["(none)"] = [len(missing), missing["flagged"].sum()]
-    frame = known.reset_index().set_axis(["group", "problems", "flagged"], axis=1)
-    return frame.assign(flagged_pct=100 * frame["flagged"] / frame["problems"])
+        known.loc[_unused("(none)", known.index)] = [len(missing), missing["flagged"].sum()]
+    return _with_share(known.reset_index().set_axis(["group", "problems", "flagged"], axis=1))
+
+
+def largest(groups: pd.DataFrame, most: int = GROUPS_SHOWN) -> pd.DataFrame:
+    """Return the groups with most problems, in their order, and the rest as one group that tells how many it is of.
+
+    Parameters
+    ----------
+    groups : pandas.DataFrame
+        From `by_group`.
+    most : int
+        Rows to return, the rest being one of them.
+    """
+    if len(groups) <= most:
+        return groups
+    kept = groups.index.isin(groups["problems"].nlargest(most - 1).index)
+    rest = groups[~kept]
+    name = _unused(f"({len(rest):,} others)", groups["group"])
+    others = pd.DataFrame({"group": [name], "problems": [rest["problems"].sum()], "flagged": [rest["flagged"].sum()]})
+    return _with_share(pd.concat([groups[kept].drop(columns="flagged_pct"), others], ignore_index=True))
+
+
+def _with_share(groups: pd.DataFrame) -> pd.DataFrame:
+    return groups.assign(flagged_pct=100 * groups["flagged"] / groups["problems"])
+
+
+def _unused(name: str, names: Iterable[str]) -> str:
+    """Put a name into parentheses until none of `names` is the same."""
+    taken = set(names)
+    while name in taken:
+        name = f"({name})"
+    return name
 
 
 def year_of(date: Any) -> int | None:

@@ -24,7 +24,7 @@ from wmbxl.report.evidence import Found, found_problems
 from wmbxl.report.style import DARK, LIGHT
 from wmbxl.stats.study import Analysis
 from wmbxl.tables import show
-from wmbxl.units import size
+from wmbxl.units import percent, size
 from wmbxl.words import SKIPPED, status, without_field
 
 
@@ -79,7 +79,7 @@ def render(audit: Audit, n: int | None = None, channel: str | None = None, analy
         loader=PackageLoader("wmbxl.report", "page"), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
         lstrip_blocks=True,
     )  # fmt: skip
-    environment.filters |= {"size": size, "cell": _cell}
+    environment.filters |= {"size": size, "percent": percent, "cell": _cell}
     # Bokeh's figures refer to what stands before: their keys must keep their order.
     environment.policies["json.dumps_kwargs"] = {"ensure_ascii": False, "separators": (",", ":")}
     library, *_ = Resources(mode="inline", components=["bokeh"]).js_raw  # the rest sets the level of its log
@@ -182,13 +182,16 @@ def _panels(audit: Audit, n: int, channel: str) -> Iterator[Panel]:
         "A single shared phrase is on the left, a verbatim copy on the right.",
         plots.found_share(shares), shares,
     )  # fmt: skip
-    for column, title, text in (
+    for column, title, what in (
         ("format", "By task format", "Which share of the problems of each format was found."),
         ("year", "By year of the source", "Which share of the problems of each year was found."),
     ):
         groups = frames.by_group(audit, column, n, channel)  # type: ignore[arg-type]
-        if len(groups):
-            yield Panel(column, title, text, plots.by_group(groups), groups)
+        shown, text = frames.largest(groups), what
+        if len(shown) < len(groups):
+            text = f"{what} The {len(shown) - 1} largest of {len(groups):,} groups; the others are one."
+        if len(shown):
+            yield Panel(column, title, text, plots.by_group(shown), shown)
     corpora = frames.by_corpus(audit, n, channel)
     yield Panel(
         "corpus", "By corpus", "How many problems each corpus holds, and how many of them no other corpus holds.",

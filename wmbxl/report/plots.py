@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 from bokeh.plotting import figure
 
-from wmbxl.report.style import BLUE, GREEN, ORANGE, chart, columns, count, plain, tell, write
+from wmbxl.report.style import BLUE, GREEN, ORANGE, chart, columns, count, factors, tell, write
 
 _SERIES = {
     "S0": ("S0: in no document", BLUE, "solid", "circle"),
@@ -81,7 +81,7 @@ def by_group(frame: pd.DataFrame) -> figure:
     frame : pandas.DataFrame
         From `wmbxl.report.frames.by_group`.
     """
-    groups = [plain(group) for group in frame["group"]]
+    groups = factors(frame["group"])
     made = chart(height=90 + 28 * len(groups), y_factors=groups, x_label="% of its problems that were found")
     source = columns(
         frame.assign(
@@ -107,7 +107,7 @@ def by_corpus(frame: pd.DataFrame) -> figure:
     frame : pandas.DataFrame
         From `wmbxl.report.frames.by_corpus`.
     """
-    names = [plain(corpus) for corpus in frame["corpus"]]
+    names = factors(frame["corpus"])
     made = chart(height=110 + 36 * len(names), y_factors=names, x_label="problems that were found")
     source = columns(frame.assign(corpus=names, shared=frame["problems"] - frame["only_here"]))
     bars = made.hbar_stack(

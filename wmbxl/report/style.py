@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import pandas as pd
@@ -12,6 +12,7 @@ from bokeh.themes import Theme
 
 # After Okabe and Ito; each has a contrast of at least 3 with white and with the dark page.
 BLUE, ORANGE, GREEN, GREY = "#0f7fc4", "#d55e00", "#009e73", "#808894"
+HIGHEST = 8000  # pixels; a canvas is drawn up to 16,384, and twice as many are needed on a fine screen
 FONT = "system-ui, sans-serif"
 
 
@@ -70,6 +71,26 @@ def plain(label: Any) -> str:
     return str(label).replace("$$", "$\u200b$")
 
 
+def factors(labels: Iterable[Any]) -> list[str]:
+    """Return labels as categories of an axis: plain, and different ones different even where they look the same.
+
+    Examples
+    --------
+    >>> [len(label) for label in factors(["$$", "$\u200b$", "$$"])]
+    [3, 4, 3]
+    """
+    shown: dict[str, str] = {}
+    taken: set[str] = set()
+    names = [str(label) for label in labels]
+    for name in dict.fromkeys(names):
+        text = plain(name)
+        while text in taken:
+            text += "\u200b"  # a space without width
+        taken.add(text)
+        shown[name] = text
+    return [shown[name] for name in names]
+
+
 def chart(
     *,
     height: int = 260,
@@ -83,7 +104,7 @@ def chart(
     Parameters
     ----------
     height : int
-        Pixels.
+        Pixels; at most `HIGHEST` are taken, and labels are then close to one another.
     x_factors, y_factors : sequence of str, optional
         Categories of an axis, from the left and from the top.
     x_label, y_label : str
@@ -93,7 +114,7 @@ def chart(
         ranges["x_range"] = FactorRange(factors=list(x_factors))
     if y_factors is not None:
         ranges["y_range"] = FactorRange(factors=list(reversed(y_factors)))
-    made = figure(height=height, sizing_mode="stretch_width", toolbar_location=None, tools="", **ranges)
+    made = figure(height=min(height, HIGHEST), sizing_mode="stretch_width", toolbar_location=None, tools="", **ranges)
     made.xaxis.axis_label, made.yaxis.axis_label = x_label or None, y_label or None
     (made.xgrid if y_factors is None else made.ygrid).visible = False
     for axis, factors in ((made.xaxis, x_factors), (made.yaxis, y_factors)):

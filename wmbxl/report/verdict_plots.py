@@ -12,7 +12,7 @@ from bokeh.plotting import figure
 from bokeh.transform import linear_cmap
 
 from wmbxl.errors import UsageError
-from wmbxl.report.style import BLUE, GREY, ORANGE, chart, columns, plain, tell, write
+from wmbxl.report.style import BLUE, GREY, ORANGE, chart, columns, factors, tell, write
 
 
 def forest(full_vs_view: pd.DataFrame, view: str) -> figure:
@@ -65,6 +65,7 @@ def deltas_by_n(deltas: pd.DataFrame) -> figure:
     """
     widest = max(0.1, float(deltas["delta_pp"].abs().max()))
     rows = deltas.assign(
+        model=factors(deltas["model"]),
         column=deltas["n"].astype(str),
         label=["" if pd.isna(value) else f"{value:+.2f}" for value in deltas["delta_pp"]],
         ink=_ink(np.abs(deltas["delta_pp"]) > 7 / 11 * widest),
@@ -94,6 +95,7 @@ def buckets(table: pd.DataFrame) -> figure:
     """
     known = table["n"] > 0
     rows = table.assign(
+        model=factors(table["model"]),
         column=table["bucket"],
         label=[f"{acc:.0f}" if some else "" for acc, some in zip(table["acc"], known, strict=True)],
         ink=_ink(table["acc"] < 55),
@@ -157,7 +159,7 @@ def _of_view(table: pd.DataFrame, view: str) -> pd.DataFrame:
     rows = table[table["view"] == view]
     if rows.empty:
         raise UsageError(f"no view {view!r} in this table: it holds {', '.join(table['view'].unique())}")
-    return rows.assign(model=[plain(model) for model in rows["model"]])
+    return rows.assign(model=factors(rows["model"]))
 
 
 def _by_model(rows: pd.DataFrame, label: str) -> figure:
@@ -182,13 +184,13 @@ def _ink(strong: Any) -> list[str]:
 
 def _tiles(rows: pd.DataFrame, label: str) -> figure:
     across = list(dict.fromkeys(rows["column"]))
-    models = [plain(model) for model in dict.fromkeys(rows["model"])]
+    models = list(dict.fromkeys(rows["model"]))
     made = chart(height=90 + 28 * len(models), x_factors=across, y_factors=models, x_label=label)
     made.grid.visible = False
     return made
 
 
 def _fill(made: figure, rows: pd.DataFrame, colour: Any) -> None:
-    source = columns(rows.assign(model=[plain(model) for model in rows["model"]]))
+    source = columns(rows)
     made.rect("column", "model", width=0.96, height=0.92, source=source, fill_color=colour, line_color=None)
     write(made, source, x="column", y="model", text_color="ink", text_align="center", text_baseline="middle")

@@ -136,7 +136,7 @@ def _matched(study: Study) -> tuple[Study, list[str]]:
         if not audited.any():
             raise UsageError(
                 f"no problem with a verdict is in the audit: verdicts name {verdicts.ids[0]!r}, the audit "
-                f"{study.metadata['problem_id'].iloc[0]!r}. Give --audit and --verdicts the same benchmark."
+                f"{study.metadata['problem_id'].iloc[0]!r}. They have to be of the same benchmark."
             )
         if not audited.all():
             lost = [name for name, known in zip(verdicts.ids, audited, strict=True) if not known]

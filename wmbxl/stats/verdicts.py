@@ -204,8 +204,16 @@ def read_verdicts(path: str, item_columns: Sequence[str] = ()) -> VerdictFile:
     -------
     VerdictFile
         See `verdicts_from_frame`, whose errors also apply.
+
+    Raises
+    ------
+    UsageError
+        The file holds no record.
     """
-    return verdicts_from_frame(pd.DataFrame(read_records(path, "--verdicts"), dtype=object), item_columns, path)
+    records = read_records(path, "--verdicts")
+    if not records:
+        raise UsageError(f"{path}: the file is empty: expected records with model, problem_id and is_correct")
+    return verdicts_from_frame(pd.DataFrame(records, dtype=object), item_columns, path)
 
 
 def verdicts_from_frame(frame: pd.DataFrame, item_columns: Sequence[str] = (), where: str = "verdicts") -> VerdictFile:

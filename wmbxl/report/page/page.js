@@ -28,7 +28,11 @@
     themeButton.textContent = theme === "dark" ? "Light" : "Dark";
     for (const place of document.querySelectorAll("[data-figure]")) {
       place.replaceChildren();
-      await Bokeh.embed.embed_item(figures[place.dataset.figure][theme], place);
+      try {
+        await Bokeh.embed.embed_item(figures[place.dataset.figure][theme], place);
+      } catch (error) { // the other figures are drawn all the same
+        place.replaceChildren(element("p", { className: "bad" }, `This figure can't be drawn (${error}). Its numbers follow.`));
+      }
     }
     document.documentElement.dataset.drawn = theme;
   }
@@ -37,17 +41,28 @@
 
   // ---------------------------------------------------------------- a problem beside its passages
 
-  const inside = (place, ranges) => ranges.some(([start, end]) => start <= place && place < end);
+  /** Return a test whether a place is in one of these ranges, for places that come in order. */
+  function sweep(ranges) {
+    const sorted = [...ranges].sort((a, b) => a[0] - b[0]);
+    let next = 0, stop = -1;
+    return (place) => {
+      for (; next < sorted.length && sorted[next][0] <= place; next++) stop = Math.max(stop, sorted[next][1]);
+      return place < stop;
+    };
+  }
 
-  /** Return nodes of a text with `found` marked, and what of it is in `current` marked more strongly. */
+  /** Return a text with `found` marked, and what of it is in `current` marked more strongly. */
   function marked(text, found, current = []) {
     const points = Array.from(text); // Python counts code points, JavaScript would count UTF-16 units
     const cuts = [...new Set([0, points.length, ...[...found, ...current].flat()])].sort((a, b) => a - b);
-    return cuts.slice(0, -1).map((cut, i) => {
+    const [inFound, inCurrent] = [sweep(found), sweep(current)];
+    const made = document.createDocumentFragment(); // a call can't take as many nodes as there may be
+    cuts.slice(0, -1).forEach((cut, i) => {
       const part = points.slice(cut, cuts[i + 1]).join("");
-      if (!inside(cut, found) && !inside(cut, current)) return document.createTextNode(part);
-      return element("mark", { className: inside(cut, current) ? "current" : "" }, part);
+      const [weak, strong] = [inFound(cut), inCurrent(cut)];
+      made.append(weak || strong ? element("mark", { className: strong ? "current" : "" }, part) : part);
     });
+    return made;
   }
 
   function matchTable(passage) {
@@ -69,7 +84,9 @@
   function card(passage, position, choose) {
     const span = [[passage.start - passage.offset, passage.end - passage.offset]];
     const name = passage.document_id === null ? `row ${passage.row ?? "unknown"}` : passage.document_id;
-    const row = passage.row === null ? "row unknown, behind a part that was not read" : `row ${number(passage.row)}`;
+    const row = passage.row === null
+      ? `record ${number(passage.piece_row)} of the piece at ${number(passage.piece)}, behind a part that was not read`
+      : `row ${number(passage.row)}`;
     const made = element("li", { className: "passage" },
       element("header", {},
         element("button", { type: "button", "aria-pressed": "false", title: "Show in the problem" }, `Passage ${position + 1}`),
@@ -77,7 +94,7 @@
         element("bdi", {}, `${passage.corpus}: ${name}`),
         templateNote(passage)),
       element("div", { className: "text", dir: "auto" },
-        passage.offset > 0 ? "… " : "", ...marked(passage.text, span), " …"),
+        passage.offset > 0 ? "… " : "", marked(passage.text, span), passage.goes_on ? " …" : ""),
       element("div", { className: "where" },
         `${evidence.shards[passage.shard]}, ${row}, code points ${number(passage.start)} to ${number(passage.end)}`),
       element("details", {},
@@ -89,10 +106,10 @@
 
   function reader(index) {
     const problem = evidence.problems[index];
-    const text = element("div", { className: "text", dir: "auto" }, ...marked(problem.text, problem.found));
+    const text = element("div", { className: "text", dir: "auto" }, marked(problem.text, problem.found));
     const list = element("ol", { className: "passages" });
     const choose = (position) => {
-      text.replaceChildren(...marked(problem.text, problem.found, problem.passages[position].in_problem));
+      text.replaceChildren(marked(problem.text, problem.found, problem.passages[position].in_problem));
       [...list.children].forEach((item, i) => {
         item.toggleAttribute("data-current", i === position);
         item.querySelector("button").setAttribute("aria-pressed", String(i === position));
