@@ -95,7 +95,7 @@ class Source:
 
     def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
         """Move to another position."""
-        origin = {os.SEEK_SET: 0, os.SEEK_CUR: self.position, os.SEEK_END: self.size}[whence]
+        origin = self.size if whence == os.SEEK_END else self.position if whence == os.SEEK_CUR else 0
         if origin + offset != self.position:
             self.position = origin + offset
             if self._file is not None:
