@@ -36,6 +36,10 @@ NOTEBOOKS = sorted((ROOT / "examples").glob("*.ipynb"))
 # Options of other programs that pages mention.
 FOREIGN = {
     "--python",
+    "--keys",
+    "--kills",
+    "--outages",
+    "--resets",
     "--group",
     "--upgrade",
     "--strict",
