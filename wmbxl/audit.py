@@ -252,12 +252,13 @@ def audit(
     watch = watch or Watch()
     _check(corpora, accept_unread, evidence_cap)
     index = ProbeIndex.build(benchmark, ns, profile)
+    packed = index.to_bytes()
     folder = RunFolder(out, dict(storage_options or {}))
     about = _about(benchmark, index, evidence_cap)
     for corpus in corpora:
         check_fields(corpus)
     tasks = [task for corpus in corpora for task in plan(corpus, block_size, index.fingerprint, evidence_cap)]
-    with_checkpoint = _open_folder(folder, about, index, tasks, restart, watch)
+    with_checkpoint = _open_folder(folder, about, packed, tasks, restart, watch)
     folder.write_table("problems.parquet", metadata.problems_table(benchmark))
     watch.pieces = sum(len(task.shards) for task in tasks)
     watch.file_bytes = sum(task.file_bytes for task in tasks)
@@ -272,7 +273,7 @@ def audit(
     planned = ((task, task.key in with_checkpoint) for task in tasks)
     with (
         _connected(client, workers) as connected,
-        _indexed(connected, index),
+        _indexed(connected, index.fingerprint, packed),
         _watched(connected, job.topic, watch, _shown_plan(benchmark, folder, index, corpora, tasks)) as tell_outcome,
         _Ledger() as ledger,
     ):
@@ -323,7 +324,7 @@ def _about(benchmark: Benchmark, index: ProbeIndex, cap: int) -> dict[str, Any]:
 def _open_folder(
     folder: RunFolder,
     about: dict[str, Any],
-    index: ProbeIndex,
+    index: bytes,
     tasks: Sequence[Task],
     restart: bool,
     watch: Watch,
@@ -337,7 +338,7 @@ def _open_folder(
         differing = [
             f"{name} was {there.get(name)}, is {about[name]}" for name in settings if there.get(name) != about[name]
         ]
-        if differing or there.get("index") != index.fingerprint:
+        if differing or there.get("index") != about["index"]:
             raise RunMismatch(
                 f"{folder.url} holds another audit ({'; '.join(differing) or 'the benchmark has changed'}): "
                 "choose another --out, or --restart to delete the audit that is there"
@@ -350,7 +351,7 @@ def _open_folder(
             "are not used; what they covered is scanned again"
         )
     folder.remove(REPORT)  # it speaks of an earlier state
-    folder.write("index.arrow", index.to_bytes())
+    folder.write("index.arrow", index)
     folder.write_json({**about, "tasks": len(tasks)})
     return keys
 
@@ -372,9 +373,9 @@ def _connected(client: Client | None, workers: int | None) -> Iterator[Client]:
 
 
 @contextlib.contextmanager
-def _indexed(client: Client, index: ProbeIndex) -> Iterator[None]:
+def _indexed(client: Client, fingerprint: str, index: bytes) -> Iterator[None]:
     """Have every worker hold the index while the block runs."""
-    plugin = IndexPlugin(index.fingerprint, index.to_bytes())
+    plugin = IndexPlugin(fingerprint, index)
     client.register_plugin(plugin)
     try:
         yield

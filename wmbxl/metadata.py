@@ -29,6 +29,17 @@ _COUNTS = [
     ("unique_ngrams_total", pa.int64()),
 ]
 _LABELS = [("auditable", pa.bool_()), ("in_S0", pa.bool_()), ("in_S1", pa.bool_())]
+_PLACE = [  # what was found, and where
+    *_ENTRY,
+    ("corpus", pa.string()),
+    ("shard", pa.string()),
+    ("row", pa.int64()),
+    ("piece", pa.int64()),
+    ("piece_row", pa.int64()),
+    ("document_id", pa.string()),
+    ("start", pa.int64()),
+    ("end", pa.int64()),
+]
 PROBLEMS = pa.schema(
     [
         ("problem_id", pa.string()),
@@ -53,17 +64,7 @@ NGRAMS = pa.schema(
 )
 EVIDENCE = pa.schema(
     [
-        ("problem_id", pa.string()),
-        ("channel", pa.string()),
-        ("n", pa.int32()),
-        ("corpus", pa.string()),
-        ("shard", pa.string()),
-        ("row", pa.int64()),
-        ("piece", pa.int64()),
-        ("piece_row", pa.int64()),
-        ("document_id", pa.string()),
-        ("start", pa.int64()),
-        ("end", pa.int64()),
+        *_PLACE,
         ("ngram", pa.string()),
         ("xxh64", pa.uint64()),
         ("snippet", pa.large_string()),
@@ -71,17 +72,7 @@ EVIDENCE = pa.schema(
 )
 SPANS = pa.schema(
     [
-        ("problem_id", pa.string()),
-        ("channel", pa.string()),
-        ("n", pa.int32()),
-        ("corpus", pa.string()),
-        ("shard", pa.string()),
-        ("row", pa.int64()),
-        ("piece", pa.int64()),
-        ("piece_row", pa.int64()),
-        ("document_id", pa.string()),
-        ("start", pa.int64()),
-        ("end", pa.int64()),
+        *_PLACE,
         ("tokens", pa.int64()),
         ("windows", pa.int64()),
         ("sampled", pa.bool_()),
