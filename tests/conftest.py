@@ -8,6 +8,7 @@ import numba
 import numpy as np
 import pytest
 import tenacity
+from distributed import Client, LocalCluster
 
 from tests import s3 as servers
 from tests import tools
@@ -27,6 +28,13 @@ def shared() -> Path:
     if not root.is_dir():
         pytest.skip("needs the shared data folder (set WMBXL_SHARED)")
     return root
+
+
+@pytest.fixture(scope="module")
+def client() -> Iterator[Client]:
+    """A local cluster of two workers, for one module."""
+    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as cluster, Client(cluster) as made:
+        yield made
 
 
 @pytest.fixture

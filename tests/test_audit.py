@@ -6,7 +6,6 @@ import gzip
 import os
 import signal
 import threading
-from collections.abc import Iterator
 from pathlib import Path
 
 import pandas as pd
@@ -22,12 +21,6 @@ from wmbxl.watch import Watch
 from wmbxl.worker import IndexPlugin
 
 NS = (5, 13)
-
-
-@pytest.fixture(scope="module")
-def client() -> Iterator[Client]:
-    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as cluster, Client(cluster) as made:
-        yield made
 
 
 @pytest.fixture

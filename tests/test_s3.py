@@ -7,7 +7,6 @@ import os
 import subprocess
 import sys
 import urllib.request
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -31,12 +30,6 @@ from wmbxl.scan import scan_shard
 from wmbxl.watch import Watch
 
 NS = (5, 13)
-
-
-@pytest.fixture(scope="module")
-def client() -> Iterator[Client]:
-    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as cluster, Client(cluster) as made:
-        yield made
 
 
 @pytest.fixture
