@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 from typing import Any, ClassVar
@@ -11,7 +10,7 @@ from typing import Any, ClassVar
 from distributed.deploy.cluster import Cluster
 from pydantic import Field, PrivateAttr, model_validator
 
-from wmbxl.errors import UsageError
+from wmbxl.extras import needs
 from wmbxl.settings import Section
 
 LOOK_EVERY = "5s"  # between looks at how many workers an adaptive cluster should have
@@ -93,8 +92,4 @@ class Recipe(Section, ABC):
         UsageError
             If it is not installed.
         """
-        try:
-            return import_module(name)
-        except ImportError as error:
-            package = name.partition(".")[0].replace("_", "-")
-            raise UsageError(f"kind: {self.kind} needs {package} ({error}): pip install 'wmbxl[{extra}]'") from error
+        return needs(name, extra=extra, what=f"kind: {self.kind}")
