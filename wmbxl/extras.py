@@ -29,10 +29,10 @@ def needs(module: str, *, extra: str, what: str) -> Any:
     --------
     >>> needs("math", extra="none", what="this example").sqrt(4)
     2.0
-    >>> needs("no_such_module", extra="answers", what="this step")
+    >>> needs("no_such", extra="answers", what="this step")
     Traceback (most recent call last):
       ...
-    wmbxl.errors.UsageError: this step needs no-such-module (No module named 'no_such_module'): pip install 'wmbxl[answers]'
+    wmbxl.errors.UsageError: this step needs no-such (No module named 'no_such'): pip install 'wmbxl[answers]'
     """
     try:
         return import_module(module)
