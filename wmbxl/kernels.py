@@ -20,7 +20,7 @@ from numba.core import event
 
 from wmbxl import hashing
 from wmbxl.hashing import CASE, ONE, RADIX
-from wmbxl.vector import WIDTH, byte_mask, copy_block, count_bits, load_word, lowest_bit
+from wmbxl.vector import WIDTH, byte_mask, copy_block, count_bits, load_word, lowest_bit, put_positions
 
 Array = np.ndarray[Any, Any]
 F = TypeVar("F", bound=Callable[..., Any])
@@ -222,14 +222,8 @@ def fill(data: Array, end: int, release: bool, state: Array, scratch: Scratch) -
             found |= command
         edge = found ^ ((found << ONE) | outside)
         outside = found >> _LAST
-        to = count
+        put_positions(edges, count, edge, here)
         count += count_bits(edge)
-        while edge != ZERO:
-            # Eight at a time, some of them too many: cheaper than to mispredict where each block ends.
-            for k in range(8):
-                edges[np.uint64(to + k)] = here + lowest_bit(edge)  # unsigned: no test for a negative index
-                edge &= edge - ONE
-            to += 8
         here += WIDTH
     if here >= end and count & 1:
         edges[count] = end
