@@ -26,8 +26,8 @@ def traces(answers: dict[str, list[str]], **columns: Any) -> pd.DataFrame:
             judged = word in (RIGHT, WRONG, OPEN)
             rows.append(
                 {"model": "m", "api_model": "m", "max_tokens": 2048, "problem_id": problem, "sample": sample,
-                 "type": "", "truncated": False, "state": "answered" if judged else word, "outcome": word if judged else None,
-                 "step": None, "response": word, "prompt_tokens": 10, "completion_tokens": 5, **columns}
+                 "type": "", "truncated": False, "state": "answered" if judged else word,
+                 "outcome": word if judged else None, "step": None, "response": word, "prompt_tokens": 10, "completion_tokens": 5, **columns}
             )  # fmt: skip
     return pd.DataFrame(rows)
 

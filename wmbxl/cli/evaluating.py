@@ -227,7 +227,7 @@ def _publish(evaluation: Evaluation, groups: Mapping[str, dict[str, list[str]]],
 
 
 def _remarks(evaluation: Evaluation, table: pd.DataFrame) -> list[str]:
-    lines = [f"{row.model}: {row.note}" for row in table.itertuples() if row.note]
+    lines = [f"{row['model']}: {row['note']}" for row in table.to_dict("records") if row["note"]]
     failed = evaluation.traces[evaluation.traces["state"] == "failed"]
     for (model, error), count in Counter(zip(failed["model"], failed["error"], strict=True)).most_common(5):
         lines.append(f"{model}: {count} without a reply: {error}")
