@@ -29,10 +29,16 @@ def parquet(shard: Shard, account: Account) -> Iterator[Batch]:
         if columns is None:
             return
         for group in groups:
-            for batch in parquet.iter_batches(row_groups=[group], columns=columns, batch_size=1024, use_threads=False):
+            rows = _rows_at_once(parquet.metadata.row_group(group))
+            for batch in parquet.iter_batches(row_groups=[group], columns=columns, batch_size=rows, use_threads=False):
                 yield from _record_batch(batch, shard.options, account)
     except _FAULTS as error:
         raise _broken(shard, error) from error
+
+
+def _rows_at_once(group: pq.RowGroupMetaData) -> int:
+    """Return how many rows of a row group make a batch."""
+    return min(batches.BATCH_ROWS, 1 + batches.BATCH_BYTES * group.num_rows // max(1, group.total_byte_size))
 
 
 def arrow_file(shard: Shard, account: Account) -> Iterator[Batch]:

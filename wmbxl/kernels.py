@@ -499,7 +499,7 @@ def lower_capitals(data: Array, offsets: Array, small: Array, out: Array, words:
     for doc in range(len(offsets) - 1):
         at, end = offsets[doc], offsets[doc + 1]
         while at < end:
-            if at + WIDTH <= len(data):
+            if at + WIDTH <= len(data) and data[at] < 0x80:
                 high = non_ascii(data, at)
                 at += WIDTH if high == ZERO else lowest_bit(high)
                 if high == ZERO or at >= end:
@@ -703,7 +703,7 @@ def count_matches(
 # first these are -1 - document of the batch and bytes of the batch; once described, the numbers of its id and the bytes
 # of its snippet.
 PRIORITY, ROW, START, END, GRAM, ENTRY, LINK, SOURCE, FIRST, STOP = range(10)
-_KEYS, COLUMNS = 3, 10
+COLUMNS = 10
 HIGHEST = np.int64(2**63 - 1)
 
 
@@ -741,12 +741,11 @@ def enlarge_sample(sample: Sample, rows: int) -> Sample:
 
 
 @internal
-def comes_before(one: Array, other: Array) -> bool:
-    """Whether a row of a sample comes before another."""
-    for k in range(_KEYS):
-        if one[k] != other[k]:
-            return one[k] < other[k]
-    return False
+def comes_before(priority: int, number: int, start: int, row: Array) -> bool:
+    """Whether a match comes before a row of a sample."""
+    if priority != row[PRIORITY]:
+        return priority < row[PRIORITY]
+    return number < row[ROW] or (number == row[ROW] and start < row[START])
 
 
 @internal
@@ -755,22 +754,27 @@ def find_worst(rows: Array, head: int) -> int:
     worst = at = head - 1
     while rows[at, LINK]:
         at = rows[at, LINK] - 1
-        if comes_before(rows[worst], rows[at]):
+        if comes_before(rows[worst, PRIORITY], rows[worst, ROW], rows[worst, START], rows[at]):
             worst = at
     return worst
 
 
 @jit
 def take_sample(
-    begin: int, matches: Array, owner_bounds: Array, owners: Array, gram_lengths: Array, lengths: int, cap: int,
-    sample: Sample, used: Array,
+    begin: int, found: Array, places: Array, priorities: Array, numbers: Array, owner_bounds: Array, owners: Array,
+    gram_lengths: Array, lengths: int, cap: int, sample: Sample, used: Array,
 ) -> int:  # fmt: skip
     """Put the matches from number `begin` on into the sample, as far as they belong to it.
 
     Parameters
     ----------
-    matches : int64 array of shape (matches, 10)
-        Rows as the sample has them, not described; their entries and links don't count.
+    found : int64 array of shape (matches, 4), as `find_matches` leaves it
+    places : int64 array of shape (matches, 4)
+        First code point of each match and the one after the last, first byte in the batch and the one after the last.
+    priorities : int64 array
+        Of each match.
+    numbers : int64 array
+        Number of each document's record.
     cap : int
         Most rows of an entry, at least 1.
     used : int64 array of shape (1,)
@@ -782,10 +786,9 @@ def take_sample(
         The first match that was not looked at because the sample has no room, or the number of matches.
     """
     rows, head, filled, worst = sample.rows, sample.head, sample.filled, sample.worst
-    for i in range(begin, len(matches)):
-        new = matches[i]
-        gram = new[GRAM]
-        if new[PRIORITY] > HIGHEST - sample.gram_limit[gram]:
+    for i in range(begin, len(found)):
+        doc, gram, priority = found[i, 0], found[i, 1], priorities[i]
+        if priority > HIGHEST - sample.gram_limit[gram]:
             continue
         low, high = np.int64(owner_bounds[gram]), np.int64(owner_bounds[gram + 1])
         if used[0] + high - low > len(rows):
@@ -793,28 +796,29 @@ def take_sample(
         limit = -HIGHEST
         for owner in range(low, high):
             entry = np.int64(owners[owner]) * lengths + gram_lengths[gram]
-            new[ENTRY] = entry
             if filled[entry] < cap:
-                at = used[0]
+                at, link = used[0], head[entry]
                 used[0] += 1
                 filled[entry] += 1
-                new[LINK] = head[entry]
                 head[entry] = at + 1
             else:
                 at = worst[entry]
-                if not comes_before(new, rows[at]):
+                if not comes_before(priority, numbers[doc], places[i, 0], rows[at]):
                     limit = max(limit, rows[at, PRIORITY])
                     continue
-                new[LINK] = rows[at, LINK]
-            for k in range(COLUMNS):
-                rows[at, k] = new[k]
+                link = rows[at, LINK]
+            rows[at, PRIORITY], rows[at, ROW], rows[at, START], rows[at, END] = (
+                priority, numbers[doc], places[i, 0], places[i, 1],
+            )  # fmt: skip
+            rows[at, GRAM], rows[at, ENTRY], rows[at, LINK] = gram, entry, link
+            rows[at, SOURCE], rows[at, FIRST], rows[at, STOP] = -1 - doc, places[i, 2], places[i, 3]
             if filled[entry] < cap:
                 limit = HIGHEST
             else:
                 worst[entry] = find_worst(rows, head[entry])
                 limit = max(limit, rows[worst[entry], PRIORITY])
         sample.gram_limit[gram] = HIGHEST - limit
-    return len(matches)
+    return len(found)
 
 
 @inline

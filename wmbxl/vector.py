@@ -157,12 +157,20 @@ else:
             lanes = ir.VectorType(_WORD, _LANES)
             one = builder.insert_element(ir.Constant(lanes, ir.Undefined), args[3], ir.IntType(32)(0))
             bases = builder.shuffle_vector(one, one, ir.Constant(ir.VectorType(ir.IntType(32), _LANES), [0] * _LANES))
-            for first in range(0, WIDTH, _LANES):
+
+            def put(first: int) -> None:
                 chosen = ir.Constant(ir.VectorType(ir.IntType(32), _LANES), list(range(first, first + _LANES)))
                 part = builder.zext(builder.shuffle_vector(places, places, chosen), lanes)
                 index = builder.add(args[1], args[1].type(first))
                 address = _pointer(context, builder, signature.args[0], args[0], index)
                 builder.store(builder.add(part, bases), builder.bitcast(address, lanes.as_pointer()), align=8)
+
+            for first in range(0, WIDTH // 2, _LANES):
+                put(first)
+            many = builder.icmp_unsigned(">", builder.ctpop(args[2]), args[2].type(WIDTH // 2))
+            with cgutils.if_unlikely(builder, many):
+                for first in range(WIDTH // 2, WIDTH, _LANES):
+                    put(first)
             return context.get_dummy_value()
 
         return types.void(target, types.intp, types.uint64, types.intp), code
