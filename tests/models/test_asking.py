@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import _thread
 import subprocess
 import sys
 import threading
@@ -60,8 +61,16 @@ def test_a_reply_holds_what_the_server_says() -> None:
 
 @pytest.mark.parametrize(
     "fault",
-    [Fail(500), Fail(503), Fail(429), Hang(), HalfStream(), HalfStream(polite=True), Garbage()],
-    ids=["500", "503", "429", "hang", "half-a-stream", "early-end", "wrong-json"],
+    [
+        *[Fail(500), Fail(503), Fail(429), Hang(), HalfStream(), HalfStream(polite=True)],
+        *[
+            Garbage(),
+            Garbage(b"3"),
+            Garbage(b'{"choices": [{"delta": "A"}]}'),
+            Garbage(b'{"error": {"message": "oh"}}'),
+        ],
+    ],
+    ids=["500", "503", "429", "hang", "half-a-stream", "early-end", "no-json", "a-number", "other-shape", "an-error"],
 )
 def test_a_passing_fault_is_tried_again(quick: None, fault: Act) -> None:
     with ScriptedServer([fault, fault, Say("done")]) as server:
@@ -143,6 +152,15 @@ def test_openai_itself_needs_a_key(monkeypatch: pytest.MonkeyPatch) -> None:
         ask_all([call()], Endpoint())
 
 
+def test_what_is_no_unicode_is_replaced_and_kept(tmp_path: Path) -> None:
+    record = Record(tmp_path / "calls.jsonl")
+    with ScriptedServer([Say("half \ud835 pair")]) as server:
+        [reply] = ask_all([call()], Endpoint(server.url), record=record)
+    assert isinstance(reply, Reply)
+    assert reply.text == "half \ufffd pair"
+    assert Record(tmp_path / "calls.jsonl").get(call()) == reply
+
+
 @pytest.mark.parametrize("address", ["127.0.0.1:8080", "ftp://host/v1", "http://user:secret@host/v1"])
 def test_an_address_is_checked(address: str) -> None:
     with pytest.raises(UsageError) as error:
@@ -184,6 +202,18 @@ def test_a_budget_in_tokens_stops_further_calls() -> None:
     with ScriptedServer([Say(tokens=(10, 5))]) as server:
         ask_all([call(str(k)) for k in range(9)], Endpoint(server.url, concurrency=1), budget=budget)
     assert budget.tokens_spent == 45
+
+
+def test_an_interrupted_caller_leaves_nobody_asking() -> None:
+    def interrupt(*_: object) -> None:
+        _thread.interrupt_main()
+
+    with ScriptedServer([Say(), Say(delay=0.3)]) as server:
+        with pytest.raises(KeyboardInterrupt):
+            ask_all([call(str(k)) for k in range(20)], Endpoint(server.url, concurrency=1), told=interrupt)
+        asked = len(server.requests)
+        time.sleep(1)
+        assert len(server.requests) == asked < 20
 
 
 def test_a_record_replays_without_a_model(tmp_path: Path) -> None:
