@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import _thread
+import signal
 import subprocess
 import sys
 import threading
@@ -206,14 +206,15 @@ def test_a_budget_in_tokens_stops_further_calls() -> None:
 
 def test_an_interrupted_caller_leaves_nobody_asking() -> None:
     def interrupt(*_: object) -> None:
-        _thread.interrupt_main()
+        main = threading.main_thread().ident
+        assert main
+        signal.pthread_kill(main, signal.SIGINT)  # as Ctrl-C does
 
     with ScriptedServer([Say(), Say(delay=0.3)]) as server:
         with pytest.raises(KeyboardInterrupt):
             ask_all([call(str(k)) for k in range(20)], Endpoint(server.url, concurrency=1), told=interrupt)
-        asked = len(server.requests)
         time.sleep(1)
-        assert len(server.requests) == asked < 20
+        assert len(server.requests) <= 2  # the second may have been under way
 
 
 def test_a_record_replays_without_a_model(tmp_path: Path) -> None:

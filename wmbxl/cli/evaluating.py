@@ -129,7 +129,7 @@ _SHOWN = {
     show_default=True,
     help="Format of the tables; may be given more than once.",
 )
-@click.option("--out", required=True, metavar="DIR", help="Local folder; holds any number of models.")  # fmt: skip
+@click.option("--out", required=True, metavar="DIR", help="Local folder; holds any number of models.")
 def evaluate_command(**given: Any) -> None:
     """Ask a model every problem of a benchmark, judge its answers, and put both on record.
 

@@ -223,8 +223,9 @@ def _wait(state: tenacity.RetryCallState) -> float:
 
 def _retry_after(error: BaseException | None) -> float | None:
     """Return the seconds that an endpoint asks to wait for, which it gives as such or as a date."""
-    told = getattr(error, "response", None) and error.response.headers.get("retry-after")  # type: ignore[union-attr]
-    if not told:
+    response = getattr(error, "response", None)
+    told = None if response is None else response.headers.get("retry-after")
+    if told is None:
         return None
     try:
         return max(0.0, float(told))
