@@ -24,6 +24,7 @@ _VERBS = {
     "bootstrap": "statistics",
     "corpora": "statistics",
     "evaluate": "evaluating",
+    "train": "training",
 }
 
 
