@@ -20,7 +20,9 @@ def tiny(tmp_path_factory: pytest.TempPathFactory) -> str:
     torch = pytest.importorskip("torch", reason=reason)
     transformers = pytest.importorskip("transformers", reason=reason)
     tokenizers = pytest.importorskip("tokenizers", reason=reason)
-    words = {word for problem in benchmark() for word in problem["prompt"].replace(",", " ,").replace("?", " ?").split()}
+    words = {
+        word for problem in benchmark() for word in problem["prompt"].replace(",", " ,").replace("?", " ?").split()
+    }
     vocabulary = {word: number for number, word in enumerate(["<pad>", "<end>", "<unknown>", *sorted(words)])}
     core = tokenizers.Tokenizer(tokenizers.models.WordLevel(vocabulary, unk_token="<unknown>"))
     core.pre_tokenizer = tokenizers.pre_tokenizers.Whitespace()

@@ -8,7 +8,8 @@ from typing import Any
 
 import yaml
 
-WORDS = "antenna beam code delay energy fading gain hop index joint kernel link mode noise outage phase".split()
+WORDS = ["antenna", "beam", "code", "delay", "energy", "fading", "gain", "hop", "index", "joint", "kernel", "link",
+         "mode", "noise", "outage", "phase"]  # fmt: skip
 
 
 def record(name: str, paper: str, split: str, **more: Any) -> dict[str, Any]:

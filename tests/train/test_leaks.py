@@ -63,7 +63,9 @@ def test_thirteen_tokens_in_a_row_are_a_leak_and_twelve_are_none(tmp_path: Path)
     kept, rules = prepared(tmp_path, [*benchmark(), twelve, thirteen], leaks="drop")
     assert rules == {"thirteen": ["shared text"]}
     assert "twelve" in kept
-    with pytest.raises(LeakError, match=r"problem 'thirteen': shared text: 1 13-gram\(s\), such as 'code-test-0 .* of 'test-0'"):
+    with pytest.raises(
+        LeakError, match=r"problem 'thirteen': shared text: 1 13-gram\(s\), such as 'code-test-0 .* of 'test-0'"
+    ):
         prepared(tmp_path, [*benchmark(), twelve, thirteen])
 
 
@@ -72,7 +74,9 @@ def test_overlap_is_that_of_the_definition_on_real_problems(tmp_path: Path, shar
     path = tmp_path / "sample.jsonl"
     path.write_text(lines)
     chosen = {"train": {"paths": [str(path)], "split": "train"}, "test": {"paths": [str(path)], "split": "test"}}
-    content = settings(tmp_path, benchmark(), data={**chosen, "prompt_fields": ["text"], "leaks": "drop", "overlap_n": 5})
+    content = settings(
+        tmp_path, benchmark(), data={**chosen, "prompt_fields": ["text"], "leaks": "drop", "overlap_n": 5}
+    )
     found = prepare(GrpoConfig.model_validate(content))
     everything = [*found.train, *found.validation, *found.test]
 
@@ -96,7 +100,7 @@ def test_nothing_left_to_train_on(tmp_path: Path) -> None:
 
 def test_a_single_paper_can_not_be_both_trained_on_and_validated_with(tmp_path: Path) -> None:
     records = [record(f"train-{i}", "one", "train") for i in range(4)] + [record("test-0", "other", "test")]
-    with pytest.raises(UsageError, match="4 problem.s. come from 1 paper"):
+    with pytest.raises(UsageError, match=r"4 problem.s. come from 1 paper"):
         prepared(tmp_path, records)
 
 
@@ -108,9 +112,9 @@ def test_the_same_problem_in_two_files(tmp_path: Path) -> None:
 
 def test_an_unknown_split_or_id_is_told(tmp_path: Path) -> None:
     path = written(tmp_path, benchmark(), "all.jsonl")
-    with pytest.raises(UsageError, match="data.train: no record is chosen: check its split .'trian'."):
+    with pytest.raises(UsageError, match=r"data.train: no record is chosen: check its split .'trian'."):
         prepared(tmp_path, benchmark(), train={"paths": [path], "split": "trian"})
     ids = tmp_path / "ids.txt"
     ids.write_text("train-0\nnowhere\n")
-    with pytest.raises(UsageError, match="1 id.s. are in no file of data.train.paths, such as 'nowhere'"):
+    with pytest.raises(UsageError, match=r"1 id.s. are in no file of data.train.paths, such as 'nowhere'"):
         prepared(tmp_path, benchmark(), train={"paths": [path], "ids": str(ids)})

@@ -1,4 +1,4 @@
-"""A training of a tiny model, end to end: it learns what is rewarded, resumes after a kill, and compares before and after."""
+"""A training of a tiny model, end to end: it learns what is rewarded, resumes after a kill, and is compared."""
 
 from __future__ import annotations
 
@@ -22,10 +22,9 @@ TIMES = {"step_time", "train_runtime", "train_samples_per_second", "train_steps_
 def small(folder: Path, tiny: str, **more: Any) -> dict[str, Any]:
     common = {
         "model": {"name": tiny},
-        "learning_rate": 0.01,
+        "learning_rate": 0.1,
         "batch": 16,
         "checks": {"every": 2, "max_tokens": 4},
-        "trainer": {"gradient_checkpointing": False},
     }
     return settings(folder, benchmark(), **{**common, **more})
 
@@ -48,19 +47,20 @@ def weights(out: Path) -> bytes:
 
 
 def test_grpo_teaches_what_is_rewarded(tiny: str, tmp_path: Path) -> None:
-    content = grpo(tmp_path, tiny, steps=20, checks={"every": 10, "max_tokens": 4},
+    content = grpo(tmp_path, tiny, steps=12, checks={"every": 6, "max_tokens": 4},
                    evaluation={"max_tokens": 4, "temperature": 1.0, "samples": 4})  # fmt: skip
     done = run("grpo", tmp_path, content)
     assert done.exit_code == 0, done.output
     out = tmp_path / "run"
 
     steps = [line for line in log(out) if "reward" in line]
-    assert len(steps) == 20
+    assert len(steps) == 12
     for line in steps:
         shares = [line[f"verdict/{outcome}"] for outcome in ("correct", "incorrect", "undecided")]
         assert sum(shares) == pytest.approx(1)
         assert line["reward"] == pytest.approx(shares[0])
-    assert steps[-1]["reward"] > 0.9 > 0.7 > steps[0]["reward"]
+    assert steps[0]["reward"] < 0.7
+    assert steps[-1]["reward"] > 0.9
 
     rollouts = pd.read_parquet(out / "completions" / "completions_00001.parquet")
     assert len(rollouts) == 16
@@ -68,7 +68,7 @@ def test_grpo_teaches_what_is_rewarded(tiny: str, tmp_path: Path) -> None:
     assert ((rollouts["outcome"] == "correct") == (rollouts["verified"] == 1)).all()
 
     checks = pd.read_csv(out / "checks.csv")
-    assert checks["step"].tolist() == [0, 10, 20]
+    assert checks["step"].tolist() == [0, 6, 12]
     assert checks["greedy_correct"].max() == 1
     about = json.loads((out / "training.json").read_text())
     assert about["status"] == "complete"
@@ -159,7 +159,7 @@ doc_to_choice: ["The answer is A.", "The answer is B."]
 doc_to_target: "{{{{key}}}}"
 metric_list: [{{metric: acc}}]
 """)
-    content = grpo(tmp_path, tiny, steps=20, checks={"every": 20, "max_tokens": 4},
+    content = grpo(tmp_path, tiny, steps=8, checks={"every": 8, "max_tokens": 4},
                    regression={"tasks": ["letters"], "task_folder": str(tasks)})  # fmt: skip
     done = run("grpo", tmp_path, content)
     assert done.exit_code == 0, done.output

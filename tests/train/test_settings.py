@@ -40,7 +40,10 @@ def test_every_mistake_is_told_with_the_nearest_key(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("more", "says"),
-    [({"prompts": 3, "completions": 3, "batch": 2}, "batch = 2 must divide"), ({"steps": 30}, "must divide steps = 30")],
+    [
+        ({"prompts": 3, "completions": 3, "batch": 2}, "batch = 2 must divide"),
+        ({"steps": 30}, "must divide steps = 30"),
+    ],
 )
 def test_numbers_must_fit_each_other(tmp_path: Path, more: dict[str, Any], says: str) -> None:
     with pytest.raises(UsageError, match=says):

@@ -1,1 +1,1 @@
-"""Training: teach a model with the verifier's verdicts or with the keys, and show that it learned nothing it may not."""
+"""Training: teach a model by verdicts or by keys, and keep the test out of it."""

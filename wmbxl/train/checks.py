@@ -49,9 +49,7 @@ def check(model: Any, tokenizer: Any, items: Sequence[Item], config: ChecksConfi
         how = Writing(config.max_tokens, temperature, config.batch, seed)
         replies = dict(write(model, tokenizer, [item.question.prompt for item in items], how))
         texts = [replies[place].text for place in range(len(items))]
-        found = verdicts(
-            texts, [item.question.answer for item in items], [item.question.type for item in items]
-        )
+        found = verdicts(texts, [item.question.answer for item in items], [item.question.type for item in items])
         for outcome, share in outcome_shares(found).items():
             shares[f"eval_{name}_{outcome}"] = share
         shares[f"eval_{name}_truncated"] = sum(reply.truncated for reply in replies.values()) / len(items)

@@ -13,7 +13,7 @@ from wmbxl.evaluate.questions import QuestionSet
 from wmbxl.evaluate.run import CALLS, Evaluation, Sampling, calls_of, evaluate
 from wmbxl.models.record import Record
 from wmbxl.train.problems import Item
-from wmbxl.train.settings import EvaluationConfig, RegressionConfig, TrainConfig
+from wmbxl.train.settings import RegressionConfig, TrainConfig
 from wmbxl.train.writing import Writing, library, load, write
 
 
@@ -46,9 +46,7 @@ def evaluate_local(
     questions = as_questions(items, config.data.test.paths)
     sampling = Sampling(settings.max_tokens, settings.temperature, settings.samples, seed=config.seed)
     record = Record(folder / CALLS)
-    missing = [
-        (question, call) for question, call in calls_of(questions, source, sampling) if record.get(call) is None
-    ]
+    missing = [(question, call) for question, call in calls_of(questions, source, sampling) if record.get(call) is None]
     if missing:
         model, tokenizer = load(source, config.model)
         told(f"{name}: {len(missing):,} answers to write")

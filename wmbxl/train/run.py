@@ -116,6 +116,7 @@ def train(config: TrainConfig, told: Callable[[str], None]) -> Training:
         f"{about['data']['train']:,} problems to train on, {about['data']['validation']:,} to validate with"
         + "".join(f" · {count:,} left out: {rule}" for rule, count in about["data"]["left_out"].items())
     )
+    library("transformers").logging.disable_progress_bar()
     base = localise(config.model, folder / BASE)
     arguments = make_arguments(config, base)
     tables = {}
@@ -164,9 +165,7 @@ def _about(folder: Path, config: TrainConfig, data: Data) -> dict[str, Any]:
     return about
 
 
-def _fit(
-    config: TrainConfig, arguments: Any, base: str, data: Data, told: Callable[[str], None]
-) -> dict[str, Any]:
+def _fit(config: TrainConfig, arguments: Any, base: str, data: Data, told: Callable[[str], None]) -> dict[str, Any]:
     """Train from the last checkpoint, or from the start; return what that took."""
     folder = Path(config.out)
     checkpoint = last_checkpoint(folder)
@@ -199,7 +198,8 @@ def _following(folder: Path, told: Callable[[str], None]) -> Any:
     class Following(library("transformers").TrainerCallback):  # type: ignore[misc]
         def on_log(self, _: Any, state: Any, __: Any, logs: dict[str, Any], **___: Any) -> None:
             write_files(str(folder), {LOG: b"".join(orjson.dumps(line) + b"\n" for line in state.log_history)})
-            told(_line(state.global_step, state.max_steps, logs))
+            if words := [f"{said} {float(logs[key]):.4g}" for key, said in _TOLD.items() if key in logs]:
+                told(" · ".join([f"step {state.global_step:,} of {state.max_steps:,}", *words]))
 
     return Following()
 
@@ -215,13 +215,7 @@ _TOLD = {
     "eval_greedy_correct": "validation, greedy: correct",
     "eval_greedy_undecided": "undecided",
     "eval_sampled_correct": "sampled: correct",
-    "train_runtime": "seconds",
 }
-
-
-def _line(step: int, steps: int, logs: dict[str, Any]) -> str:
-    told = [f"{words} {float(logs[key]):.4g}" for key, words in _TOLD.items() if key in logs]
-    return " · ".join([f"step {step:,} of {steps:,}", *told])
 
 
 def _read_log(folder: Path) -> list[dict[str, Any]]:
@@ -240,4 +234,3 @@ def _compare(
         told(f"{name}: {', '.join(config.regression.tasks)}")
         tables["regression"] = regression(source, config, config.regression).assign(model=name)
     return tables
-

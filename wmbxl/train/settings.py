@@ -100,7 +100,7 @@ class TrainConfig(Section):
     schedule: Literal["cosine", "linear", "constant"] = "cosine"
     batch: Count = 8
     seed: int = 0
-    trainer: dict[str, Any] = {}
+    trainer: dict[str, Any] = Field(default={})
 
 
 class GrpoConfig(TrainConfig):
@@ -141,7 +141,14 @@ class SftConfig(TrainConfig):
 
 
 Config = TypeVar("Config", bound=TrainConfig)
-_SECTIONS: tuple[type[Section], ...] = (ProblemsConfig, DataConfig, ModelConfig, ChecksConfig, EvaluationConfig, RegressionConfig)  # fmt: skip
+_SECTIONS: tuple[type[Section], ...] = (
+    ProblemsConfig,
+    DataConfig,
+    ModelConfig,
+    ChecksConfig,
+    EvaluationConfig,
+    RegressionConfig,
+)
 
 
 def read_config(model: type[Config], path: str) -> Config:

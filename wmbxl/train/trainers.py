@@ -75,7 +75,8 @@ def _revision(config: TrainConfig, base: str) -> str | None:
 
 def _defaults() -> dict[str, Any]:
     """Return what the settings may change under ``trainer``."""
-    return {"optim": "adamw_torch", "bf16": library("torch").cuda.is_available(), "report_to": "none"}
+    gpu = library("torch").cuda.is_available()
+    return {"optim": "adamw_torch", "bf16": gpu, "dataloader_pin_memory": gpu, "report_to": "none"}
 
 
 def _grpo(config: GrpoConfig) -> dict[str, Any]:
@@ -160,7 +161,10 @@ def _grpo_row(question: Question, tokenizer: Any) -> dict[str, Any]:
 
 def _sft_row(question: Question, tokenizer: Any) -> dict[str, Any]:
     prompt, text = as_prompt(question.prompt, tokenizer), target(question)
-    return {"prompt": prompt, "completion": text if isinstance(prompt, str) else [{"role": "assistant", "content": text}]}
+    return {
+        "prompt": prompt,
+        "completion": text if isinstance(prompt, str) else [{"role": "assistant", "content": text}],
+    }
 
 
 def target(question: Question) -> str:
