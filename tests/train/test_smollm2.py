@@ -1,4 +1,4 @@
-"""A real model with the real reward: SmolLM2 of 135 million parameters, from a GGUF file, a few steps on a processor."""
+"""A real model with the real reward: SmolLM2 of 135 million parameters, from a GGUF file, for a few steps."""
 
 from __future__ import annotations
 
