@@ -54,6 +54,17 @@ def test_papers_are_kept_apart_if_that_is_asked_for(tmp_path: Path) -> None:
     kept, rules = prepared(tmp_path, records, paper_disjoint=True, leaks="drop")
     assert rules == {"same-paper": ["shared paper"]}
     assert "same-paper" not in kept
+    with pytest.raises(UsageError, match=r"1 problem.* have no paper_id, such as 'test-lost'"):
+        prepared(tmp_path, [*records, record("test-lost", "", "test", paper_id=None)], paper_disjoint=True)
+
+
+def test_labels_of_an_older_split_do_not_count(tmp_path: Path) -> None:
+    ids = {"train": ["train-0", "train-2", "test-0", "test-2"], "test": ["train-4", "test-1"]}
+    for name, chosen in ids.items():
+        (tmp_path / f"{name}.txt").write_text("\n".join(chosen))
+    path = written(tmp_path, benchmark(), "all.jsonl")
+    again = {name: {"paths": [path], "ids": str(tmp_path / f"{name}.txt")} for name in ids}
+    assert prepared(tmp_path, benchmark(), **again) == (set(ids["train"]), {})
 
 
 def test_thirteen_tokens_in_a_row_are_a_leak_and_twelve_are_none(tmp_path: Path) -> None:

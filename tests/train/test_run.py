@@ -17,7 +17,6 @@ from tests.train.records import benchmark, config_file, settings
 from wmbxl.cli import main
 
 
-
 def small(folder: Path, tiny: str, **more: Any) -> dict[str, Any]:
     common = {
         "model": {"name": tiny},

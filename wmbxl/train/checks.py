@@ -67,6 +67,8 @@ def checking(trainer: type[Any]) -> type[Any]:
     base_log = library("transformers").Trainer.log
 
     class Checking(trainer):  # type: ignore[misc]
+        control: Any
+
         def __init__(self, *given: Any, items: Sequence[Item], checks: ChecksConfig, **named: Any) -> None:
             super().__init__(*given, **named)
             self._items, self._checks = items, checks

@@ -15,7 +15,7 @@ import orjson
 
 from wmbxl.benchmark import Benchmark
 from wmbxl.corpus import Corpus
-from wmbxl.errors import LeakError
+from wmbxl.errors import LeakError, UsageError
 from wmbxl.index import ProbeIndex
 from wmbxl.scan import scan_shard
 from wmbxl.text import replace_surrogates
@@ -60,26 +60,45 @@ def find_leaks(train: Sequence[Item], test: Sequence[Item], data: DataConfig) ->
     -------
     list of Leak
         One for each problem and rule that it breaks.
+
+    Raises
+    ------
+    UsageError
+        Papers are to be kept apart, and a test problem names none.
     """
-    by_id = {item.id: item for item in test}
-    by_paper = {item.paper: item.id for item in test if item.paper is not None}
+    lacking = [item.id for item in test if item.paper is None]
+    if data.paper_disjoint and lacking:
+        raise UsageError(
+            f"data.test: {len(lacking)} problem(s) have no {data.paper_field}, such as {lacking[0]!r}, so nobody can "
+            "tell which papers training must not see: complete them, or leave out paper_disjoint"
+        )
+    tested = _Tested.of(test, data)
     shared = overlaps(train, test, data.overlap_n)
-    return [leak for item in train for leak in _leaks(item, by_id, by_paper, shared, data)]
+    return [leak for item in train for leak in _leaks(item, tested, shared, data)]
 
 
-def _leaks(
-    item: Item,
-    by_id: Mapping[str, Item],
-    by_paper: Mapping[str, str],
-    shared: Mapping[str, Overlap],
-    data: DataConfig,
-) -> Iterator[Leak]:
-    if item.id in by_id:
+@dataclass(frozen=True)
+class _Tested:
+    """What belongs to the test: ids, the split that all its records name, and each paper with one of its problems."""
+
+    ids: frozenset[str]
+    split: str | None
+    papers: Mapping[str | None, str]
+
+    @classmethod
+    def of(cls, test: Sequence[Item], data: DataConfig) -> _Tested:
+        splits = {item.split for item in test}
+        papers = {item.paper: item.id for item in test} if data.paper_disjoint else {}
+        return cls(frozenset(item.id for item in test), splits.pop() if len(splits) == 1 else None, papers)
+
+
+def _leaks(item: Item, tested: _Tested, shared: Mapping[str, Overlap], data: DataConfig) -> Iterator[Leak]:
+    if item.id in tested.ids:
         yield Leak(item.id, "test problem", "it is one of data.test")
-    if data.test.split is not None and item.split == data.test.split:
+    if tested.split is not None and item.split == tested.split:
         yield Leak(item.id, "test split", f"its {data.split_field} is {item.split!r}")
-    if data.paper_disjoint and item.paper in by_paper:
-        yield Leak(item.id, "shared paper", f"{item.paper} is also the source of {by_paper[item.paper]!r}")
+    if item.paper in tested.papers:
+        yield Leak(item.id, "shared paper", f"{item.paper} is also the source of {tested.papers[item.paper]!r}")
     if found := shared.get(item.id):
         detail = f"{found.ngrams} {data.overlap_n}-gram(s), such as {found.ngram!r} of {found.test_id!r}"
         yield Leak(item.id, "shared text", detail)
