@@ -39,6 +39,8 @@ class Term:
             yield from arg.walk()
 
 
+# Operations whose name is a dummy.
+BINDERS = ("sum", "prod", "int", "max", "min", "sup", "inf")
 NOTHING = Term("nothing")
 ONE = Term("num", name="1")
 TWO = Term("num", name="2")
@@ -48,10 +50,14 @@ _BARS = ("|", "||")
 _BIG = ("sum", "prod", "int")
 _EXTREMA = ("max", "min", "sup", "inf")
 _ELEMENTARY = frozenset("log ln lg exp sin cos tan cot sec csc arcsin arccos arctan sinh cosh tanh".split())
-_FUNCTIONS = _ELEMENTARY | frozenset(["det", "tr", "diag", "blkdiag", "vec", "rank", "Re", "Im", "arg", "sinc", "erf", "erfc"])
+_FUNCTIONS = _ELEMENTARY | frozenset(
+    ["det", "tr", "diag", "blkdiag", "vec", "rank", "Re", "Im", "arg", "sinc", "erf", "erfc"]
+)
 _FUNCTIONS |= {"sgn", "Var", "Cov"}
 # Letters that are functions even of a sum: a(b+c) is a product, f(b+c) is not.
-_CALLED = frozenset(["f", "g", "F", "Q", "J", "u", "\\Gamma", "\\delta", "\\psi", "\\Psi", "mathbb:1", "cal:Q", "cal:CN"])
+_CALLED = frozenset(
+    ["f", "g", "F", "Q", "J", "u", "\\Gamma", "\\delta", "\\psi", "\\Psi", "mathbb:1", "cal:Q", "cal:CN"]
+)
 _ADJOINTS = {"H": "herm", "T": "trans", "*": "conj", "\\dagger": "dagger"}
 
 
@@ -185,7 +191,7 @@ class _Reader:
     def _product(self, implicit_only: bool = False) -> Term:
         factors = [self._factor()]
         while True:
-            if self._starts_factor() and not (implicit_only and self._peek().kind == "command" and len(factors)):
+            if self._starts_factor() and not (implicit_only and self._peek().kind == "command"):
                 following = self._factor()
                 if following.op == "num" and factors[-1].op == "num":
                     raise NotUnderstood("numbers side by side")
@@ -219,7 +225,12 @@ class _Reader:
 
     def _ends_integral(self) -> bool:
         token, variable = self._peek(), self._peek(1)
-        return self._integrals > 0 and token.kind == "letter" and token.text == "d" and variable.kind in ("letter", "accent")
+        return (
+            self._integrals > 0
+            and token.kind == "letter"
+            and token.text == "d"
+            and variable.kind in ("letter", "accent")
+        )
 
     # Factors
 
@@ -535,7 +546,9 @@ def _indices(tokens: Tokens) -> tuple[Term, ...]:
     return tuple(found)
 
 
-OPERATOR_LABELS = frozenset(["max", "min", "sup", "inf", "det", "arg", "tr", "lim", "vec", "diag", "rank", "sin", "cos", "log"])
+OPERATOR_LABELS = frozenset(
+    ["max", "min", "sup", "inf", "det", "arg", "tr", "lim", "vec", "diag", "rank", "sin", "cos", "log"]
+)
 
 
 def _parts(tokens: Tokens, marks: set[str]) -> list[Tokens]:
@@ -587,6 +600,8 @@ def _raise(term: Term, script: Tokens) -> Term:
         for name in adjoint:
             term = Term("pow", (term, Term("neg", (ONE,)))) if name == "inverse" else Term(name, (term,))
         return term
+    if len(script) == 1 and script[0].text == "circ":
+        return Term("mul", (term, Term("unit", name="degree")))
     if _label(script) is not None and script[0].text != "(" and term.op != "constant":
         raise NotUnderstood("a label on a formula")
     return Term("pow", (term, _Reader(script).everything()))
@@ -632,7 +647,7 @@ def _domain(term: Term) -> Term:
     if term.op == "setminus":
         removed = term.args[1]
         return Term("domain", (term.args[0], *(removed.args if removed.op in ("set", "braced") else (removed,))))
-    if term.op == "set" or term.op == "braced":
+    if term.op in ("set", "braced"):
         if any(part.name == "..." for part in term.walk()):
             raise NotUnderstood("a set with dots")
         return Term("set", term.args)
@@ -647,7 +662,7 @@ def label_names(term: Term) -> set[str]:
 
 
 def _collect(term: Term, bound: frozenset[str], found: set[str]) -> None:
-    if term.op in ("sum", "prod", "int", "max", "min", "sup", "inf"):
+    if term.op in BINDERS:
         bound |= {term.name}
     if term.op == "sym":
         if key(term) in bound:
