@@ -79,9 +79,9 @@ class Row:
     undecided: int
 
     def text(self) -> str:
-        share = self.false_accepts + self.accepted_undecidable
+        wrong = (self.false_accepts + self.accepted_undecidable) / self.not_equivalent
         return (
-            f"{self.method:<22}{self.false_accepts:>8}{self.accepted_undecidable:>14}{share / self.not_equivalent:>9.1%}"
+            f"{self.method:<22}{self.false_accepts:>8}{self.accepted_undecidable:>14}{wrong:>9.1%}"
             f"{self.accepted:>6}/{self.equivalent:<4}{self.accepted / self.equivalent:>7.1%}"
             f"{self.rejected_equivalent:>10}{self.undecided / self.pairs:>11.1%}"
         )

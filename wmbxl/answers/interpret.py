@@ -17,7 +17,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy import linalg
 
 from wmbxl.answers.latex import NotUnderstood
 from wmbxl.answers.readings import Reading, Roles, symbols_of
@@ -40,6 +39,7 @@ from wmbxl.answers.values import (
     real,
     scale,
     sized,
+    square_root,
     transpose,
 )
 
@@ -238,8 +238,7 @@ class Interpretation:
         if isinstance(base, complex):
             return base**power
         if power in (0.5, -0.5):
-            root: Matrix = linalg.sqrtm(base)
-            return root if power.real > 0 else inverse(root)
+            return square_root(base) if power.real > 0 else inverse(square_root(base))
         if power != int(power.real) or abs(power) > 64:
             raise NotUnderstood("a power of a matrix")
         return np.linalg.matrix_power(inverse(base) if power.real < 0 else base, abs(int(power.real)))

@@ -103,6 +103,12 @@ def inverse(matrix: Matrix) -> Matrix:
     return np.linalg.inv(matrix)
 
 
+def square_root(matrix: Matrix) -> Matrix:
+    """Take the principal square root of a matrix with distinct eigenvalues."""
+    values, vectors = np.linalg.eig(matrix)
+    return vectors * np.sqrt(values.astype(complex)) @ inverse(vectors)
+
+
 def diagonal(matrix: Matrix) -> Matrix:
     """Make a diagonal matrix of a vector, and a vector of a matrix's diagonal."""
     return np.diag(matrix.ravel()) if 1 in matrix.shape else np.diag(matrix).reshape(-1, 1)
