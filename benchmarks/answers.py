@@ -121,14 +121,10 @@ def math_verify(pair: Pair) -> Outcome:
     responses, answers = (boxed(text) for text in pair.boxed())
     if len(responses) != len(answers):
         return "incorrect"
-    return (
-        "correct"
-        if all(
-            same(parse(f"${answer}$"), parse(f"${response}$"))
-            for response, answer in zip(responses, answers, strict=True)
-        )
-        else "incorrect"
-    )
+    parsed = [  # its limits are of wall time, which a busy machine would hold against it
+        [parse(f"${text}$", parsing_timeout=None) for text in part] for part in zip(answers, responses, strict=True)
+    ]
+    return "correct" if all(same(*part, timeout_seconds=None) for part in parsed) else "incorrect"
 
 
 def row(method: str, pairs: Sequence[Pair], outcomes: Sequence[Outcome]) -> Row:
