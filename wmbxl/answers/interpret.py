@@ -194,14 +194,16 @@ class Interpretation:
 
     def _call(self, term: Term, env: Any, sample: Any) -> Value:
         head, *args = term.args
-        calls = self._reading.calls
-        if term.name != "list" and (calls == "product" or (calls == "usual" and term.name == "product")):
-            return self._mul(Term("mul", term.args), env, sample)
         at = sum(self._feature(place, value) for place, value in enumerate(self._values(args, env, sample)))
         base = self._sym(head, env, sample)
         # A smooth function of its arguments, positive wherever they are real.
         draw = self._draw(f"function {head.name} {[self._index(arg, env, sample) for arg in head.args]}")
         return scale(base, 1.5 + cmath.cos(at * draw.uniform(0.5, 2) + draw.uniform(0, 6)) ** 2)
+
+    def _either(self, term: Term, env: Any, sample: Any) -> Value:
+        call, product = term.args
+        reading = term.name if self._reading.calls == "usual" else self._reading.calls
+        return self._value(call if reading == "call" else product, env, sample)
 
     def _feature(self, place: int, value: Value) -> complex:
         flat = np.ravel(value.factor if isinstance(value, Identity) else value)
