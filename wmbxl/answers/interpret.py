@@ -340,7 +340,10 @@ class Interpretation:
             return (max if term.name == "max" else min)(real(value) for value in values)
         if len(values) != 1 or term.name not in _FUNCTIONS:
             raise NotUnderstood(f"{term.name} of this")
-        return _FUNCTIONS[term.name](number(first)) / (self._log_base if term.name == "log" else 1)
+        at = number(first)
+        if term.name in ("log", "ln", "lg") and _is_determinant(term.args[0]):
+            at = abs(at)
+        return _FUNCTIONS[term.name](at) / (self._log_base if term.name == "log" else 1)
 
     @cached_property
     def _log_base(self) -> float:
@@ -349,7 +352,7 @@ class Interpretation:
 
     def _log(self, term: Term, env: Any, sample: Any) -> Value:
         value, base = (self._scalar(arg, env, sample) for arg in term.args)
-        return cmath.log(value) / cmath.log(base)
+        return cmath.log(abs(value) if _is_determinant(term.args[0]) else value) / cmath.log(base)
 
     # Binders
 
@@ -434,6 +437,11 @@ class _Sizes(dict[str, int]):
 _WATT = Term("unit", name="W")
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(40)
 _QUADRATURE = ((_NODES + 1) / 2, _WEIGHTS / 2)  # on (0, 1)
+
+
+def _is_determinant(term: Term) -> bool:
+    """Tell whether a term is a determinant, which is positive wherever a paper takes its logarithm."""
+    return (term.op == "function" and term.name == "det") or term.op == "abs"
 
 
 def _nodes(low: float, high: float) -> tuple[list[float], list[float]]:

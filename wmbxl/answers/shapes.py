@@ -177,7 +177,11 @@ class _Inference:
             case "neg" | "conj":
                 return self.shape(args[0])
             case "abs":
-                self._square(self.shape(args[0]))
+                inner = self.shape(args[0])
+                names = {part.name for part in args[0].walk() if part.op == "sym"}
+                if isinstance(inner, tuple) and not any(self._shapes.kinds.get(name) == "matrix" for name in names):
+                    raise NotUnderstood("the determinant of an outer product")  # which is always 0
+                self._square(inner)
                 return None
             case "norm":
                 self.shape(args[0])
