@@ -2,7 +2,7 @@ r"""Agreement of raters on the same items: raw, and in excess of chance.
 
 Raw agreement, Cohen's and Fleiss' kappa and Krippendorff's alpha are all functions of sums over items: of a table of
 confusions, of counts per category, of coincidences. So their intervals come from the bootstrap of accuracies: items
-(or clusters of them) are drawn, sums are taken, and the same function turns the sums of all resamples into coefficients.
+(or clusters of them) are drawn, sums are taken, and the same function turns the sums of all resamples to coefficients.
 
 References
 ----------
