@@ -70,7 +70,7 @@ class Analysis:
     Attributes
     ----------
     tables : dict of str to pandas.DataFrame
-        By name; the names are those of the files that ``wmbxl bootstrap`` writes.
+        By name; the names are those of the files that are written.
     remarks : list of str
         What a reader has to know about the inputs.
     """
@@ -123,7 +123,7 @@ def analyse(study: Study, bootstrap: Bootstrap) -> Analysis:
         exact = study.exact.take(study.exact.contains(verdicts.ids))
         tables["exact_format"] = exact_format(compared, full_vs_view(exact, views, bootstrap))
     remarks += _about_pairs(len(verdicts.models), bootstrap)
-    notes = _notes(tables)
+    notes = notes_of(tables)
     bare = {name: table.drop(columns="note", errors="ignore") for name, table in tables.items()}
     return Analysis({**bare, "notes": notes}, remarks)
 
@@ -217,8 +217,9 @@ def _audit_tables(study: Study, bootstrap: Bootstrap) -> dict[str, pd.DataFrame]
     }
 
 
-def _notes(tables: dict[str, pd.DataFrame]) -> pd.DataFrame:
-    keys = ("column", "group", "view", "bucket", "model", "model_a", "model_b")
+def notes_of(tables: dict[str, pd.DataFrame]) -> pd.DataFrame:
+    """Gather the notes on rows of tables, as ``table, row, note``."""
+    keys = ("column", "group", "view", "bucket", "model", "model_a", "model_b", "judge", "judge_a", "judge_b")
     rows = [
         {"table": name, "row": ", ".join(str(row[key]) for key in keys if key in row), "note": row["note"]}
         for name, table in tables.items()
