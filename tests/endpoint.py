@@ -67,8 +67,8 @@ class ScriptedServer:
     Parameters
     ----------
     script : callable or sequence of Act
-        What to do with the k-th request: a function of the request (its JSON, with ``headers``, their names in small letters) and its number from 0,
-        or the acts in turn, the last of which is repeated.
+        What to do with the k-th request: a function of the request (its JSON, with ``headers``, their names in small
+        letters) and its number from 0, or the acts in turn, the last of which is repeated.
 
     Attributes
     ----------

@@ -9,10 +9,10 @@ from typing import Any
 import click
 import pandas as pd
 from rich.console import Console
-from rich.markup import escape
-from rich.table import Table
 
 from wmbxl.audit import Audit
+from wmbxl.cli.options import named
+from wmbxl.cli.tables import rich_table
 from wmbxl.errors import BenchmarkError, FieldNotFound, UsageError
 from wmbxl.papers import paper_disjoint_slice, paper_disjoint_split
 from wmbxl.stats.lower_bound import score_responses
@@ -21,7 +21,7 @@ from wmbxl.stats.resample import Bootstrap
 from wmbxl.stats.sensitivity import lengths, membership_by_n
 from wmbxl.stats.study import Study, analyse
 from wmbxl.stats.verdicts import VerdictFile, Verdicts, verdicts_from_frame
-from wmbxl.tables import FORMATS, Record, read_ids, read_records, show, table_files, write_files
+from wmbxl.tables import FORMATS, Record, read_ids, read_records, table_files, write_files
 from wmbxl.tally import SKETCH_SIZE
 from wmbxl.views import (
     SnapshotViews,
@@ -50,21 +50,11 @@ _SHOWN: dict[str, tuple[str, ...]] = {
 }
 
 
-def _named(context: click.Context, parameter: click.Parameter, values: Sequence[str]) -> dict[str, str]:
-    pairs = {}
-    for value in values:
-        name, equals, rest = value.partition("=")
-        if not (name and equals and rest):
-            raise click.BadParameter(f"expected NAME=VALUE, found {value!r}.", context, parameter)
-        pairs[name] = rest
-    return pairs
-
-
 _SHARED = [
     click.option("--audit", metavar="DIR", help="Folder that `wmbxl audit` wrote."),
     click.option("--benchmark", metavar="FILE", help="Benchmark records (.jsonl, .csv, .parquet)."),
     click.option("--id-field", default="problem_id", show_default=True, help="Benchmark field with the id."),
-    click.option("--view", "lists", multiple=True, metavar="NAME=IDS", callback=_named,
+    click.option("--view", "lists", multiple=True, metavar="NAME=IDS", callback=named,
                  help="A view from an id list."),
     click.option("--undecided", type=click.Choice(["refuse", "exclude"]), default="refuse", show_default=True,
                  help="What to do with problems that an incomplete audit could not decide."),
@@ -85,7 +75,7 @@ def _shared(command: Callable[..., None]) -> Callable[..., None]:
 @click.command("views")
 @_shared
 @click.option("--within", multiple=True, metavar="NAME", help="Also cut every audit view down to this view.")
-@click.option("--licence", multiple=True, metavar="NAME=LICENCE[,…]", callback=_named,
+@click.option("--licence", multiple=True, metavar="NAME=LICENCE[,…]", callback=named,
               help="A view of the records with these licences.")  # fmt: skip
 @click.option("--licence-field", default="record_license", show_default=True)
 @click.option("--paper-disjoint", is_flag=True, help="The test problems of papers that are absent from training.")
@@ -264,7 +254,7 @@ def corpora_command(directory: str, level: float, formats: Sequence[str], out: s
     if len(audit.sketches) < 2:
         raise UsageError(f"{directory} holds one corpus: there is nothing to compare it with")
     table = containment(audit.sketches, SKETCH_SIZE, level)
-    Console().print(_rich_table("corpora", table))
+    Console().print(rich_table("corpora", table))
     partly = [corpus["name"] for corpus in audit.info["corpora"] if corpus["unread_bytes"]]
     if partly:
         Console().print(f"Part of {', '.join(partly)} was not read, so this speaks of what was read.", markup=False)
@@ -301,27 +291,10 @@ def _publish(tables: dict[str, pd.DataFrame], given: dict[str, Any], remarks: Se
     write_files(given["out"], table_files(tables, given["formats"]))
     console = Console()
     for name in [name for name in _SHOWN if name in tables]:
-        console.print(_rich_table(name, tables[name]))
+        console.print(rich_table(name, tables[name], _SHOWN[name]))
     for line in [*remarks, *_grouped_notes(tables)]:
         console.print(f"- {line}", markup=False, highlight=False)
     console.print(f"Wrote {', '.join(tables)} to {given['out']}", markup=False, highlight=False)
-
-
-def _rich_table(name: str, frame: pd.DataFrame) -> Table:
-    shown = frame[[column for column in _SHOWN[name] or frame.columns if column in frame.columns]]
-    lows = [column for column in shown.columns if column.startswith("ci_low")]
-    for low in lows:
-        high = low.replace("ci_low", "ci_high")
-        ends = [(show(a), show(b)) for a, b in zip(shown[low], shown[high], strict=True)]
-        shown = shown.assign(**{low: [f"{a} to {b}" if a else "" for a, b in ends]}).drop(columns=high)
-    table = Table(title=name, title_justify="left")
-    for column in shown.columns:
-        right = column in lows or pd.api.types.is_numeric_dtype(shown[column])
-        header = "interval" if column in lows else str(column).replace("_", " ")
-        table.add_column(header, justify="right" if right else "left", overflow="fold")
-    for row in shown.itertuples(index=False):
-        table.add_row(*(escape(show(value)) for value in row))
-    return table
 
 
 def _grouped_notes(tables: dict[str, pd.DataFrame]) -> list[str]:

@@ -119,7 +119,7 @@ class Connection:
             reraise=True,
         )
         try:
-            reply = await retrying(self._stream, call)
+            reply: Reply = await retrying(self._stream, call)
         except (self._openai.APIError, _Dropped, ValueError) as error:
             raise self._failure(call, error, retrying.statistics["attempt_number"]) from error
         return replace(reply, tries=retrying.statistics["attempt_number"])

@@ -1,0 +1,280 @@
+"""The verb that asks models: evaluate."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections import Counter
+from collections.abc import Mapping
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Any
+
+import click
+import orjson
+import pandas as pd
+from rich.console import Console
+from rich.live import Live
+from rich.text import Text
+
+from wmbxl.cli.options import named
+from wmbxl.cli.tables import rich_table
+from wmbxl.errors import CallFailed, FieldNotFound, UsageError
+from wmbxl.evaluate.questions import QuestionSet, read_questions
+from wmbxl.evaluate.run import VERDICTS, Evaluation, Sampling, evaluate
+from wmbxl.evaluate.tables import by_budget, by_group, by_samples, summary
+from wmbxl.models.asking import Budget, Outcome
+from wmbxl.models.call import Call
+from wmbxl.models.endpoint import Endpoint
+from wmbxl.records import get_field
+from wmbxl.stats.resample import Bootstrap
+from wmbxl.tables import FORMATS, read_ids, table_files, write_files
+from wmbxl.units import duration
+
+INCOMPLETE = 3  # exit status
+LINE_EVERY = 10.0  # seconds between lines where there is no terminal
+
+_GROUP = ("group", "model", "problems", "n_valid", "acc", "ci_low", "ci_high", "delta_pp")
+# Columns that fit a terminal; everything is in the files.
+_SHOWN = {
+    "summary": ("model", "n_total", "n_valid", "empty_pct", "truncated_pct", "acc", "ci_low", "ci_high", "acc_total"),
+    "by_type": _GROUP,
+    "by_category": _GROUP,
+    "by_view": _GROUP,
+    "by_budget": ("api_model", "max_tokens", "n_valid", "truncated_pct", "acc", "ci_low", "ci_high", "acc_total"),
+    "by_samples": ("model", "metric", "problems", "value", "ci_low", "ci_high"),
+}
+
+
+@click.command("evaluate")
+@click.option("--benchmark", required=True, metavar="FILE", help="JSONL, Parquet, CSV or a dataset folder.")
+@click.option("--id-field", default="problem_id", show_default=True, help="Field with a problem's id.")
+@click.option(
+    "--text-field",
+    "text_fields",
+    multiple=True,
+    default=["text"],
+    show_default=True,
+    help="Field with its text; repeat to join several.",
+)
+@click.option("--answer-field", default="correct_answer", show_default=True, help="Field with the key.")
+@click.option("--type-field", metavar="F", help="Field with the task format.  [default: type, if there is one]")
+@click.option(
+    "--prompt",
+    type=click.Path(exists=True, dir_okay=False),
+    metavar="FILE",
+    help="A prompt of your own, with {text} where the problem goes.",
+)
+@click.option("--model", required=True, metavar="NAME", help="The name under which the endpoint serves the model.")
+@click.option("--name", metavar="NAME", help="The model's name in tables.  [default: that of --model]")
+@click.option("--base-url", metavar="URL", help="Such as http://127.0.0.1:8080/v1.  [default: OpenAI's own]")
+@click.option("--key-env", default="OPENAI_API_KEY", show_default=True, help="Environment variable with the API key.")
+@click.option("--max-tokens", default=2048, show_default=True, help="Budget of an answer.")
+@click.option(
+    "--max-tokens-field",
+    default="max_tokens",
+    show_default=True,
+    help="Its name in requests; some models want max_completion_tokens.",
+)
+@click.option("--temperature", default=0.6, show_default=True)
+@click.option("--samples", default=1, show_default=True, help="Answers to each problem.")
+@click.option("--seed", type=int, help="Seed of the first sample; the next ones count up.")
+@click.option(
+    "--parameter",
+    "more",
+    multiple=True,
+    metavar="NAME=JSON",
+    callback=named,
+    help="A further parameter of the request; null leaves one out.",
+)
+@click.option("--concurrency", default=8, show_default=True, help="Calls under way at once.")
+@click.option("--requests-per-minute", type=float, metavar="N", help="Requests sent in a minute, at most.")
+@click.option("--timeout", default=600.0, show_default=True, help="Seconds of silence after which a try is given up.")
+@click.option("--tries", default=6, show_default=True, help="How often a call is tried, at most.")
+@click.option("--budget-calls", type=int, metavar="N", help="Calls made, at most.")
+@click.option("--budget-tokens", type=int, metavar="N", help="Tokens spent after which no further call is made.")
+@click.option(
+    "--price",
+    nargs=2,
+    type=float,
+    metavar="IN OUT",
+    help="Price of a million tokens of prompts, and of answers; progress then shows the cost.",
+)
+@click.option("--replay", is_flag=True, help="Ask nobody: judge what is on record in the folder.")
+@click.option(
+    "--invalid",
+    type=click.Choice(["missing", "wrong"]),
+    default="missing",
+    show_default=True,
+    help="What empty replies and refusals count as in verdicts.jsonl.",
+)
+@click.option(
+    "--category-field", metavar="F", help="Field with categories: a table with each; a list counts as several."
+)
+@click.option(
+    "--view",
+    "views",
+    multiple=True,
+    metavar="NAME=IDS",
+    callback=named,
+    help="A table for this id list, such as the public subset.",
+)
+@click.option("-B", "replicates", default=10_000, show_default=True, help="Number of resamples.")
+@click.option(
+    "--format",
+    "formats",
+    multiple=True,
+    type=click.Choice(FORMATS),
+    default=["csv"],
+    show_default=True,
+    help="Format of the tables; may be given more than once.",
+)
+@click.option("--out", required=True, metavar="DIR", help="Local folder; holds any number of models.")  # fmt: skip
+def evaluate_command(**given: Any) -> None:
+    """Ask a model every problem of a benchmark, judge its answers, and put both on record.
+
+    Run again, the same command asks only what has no answer yet. `wmbxl bootstrap --verdicts DIR/verdicts.jsonl`
+    goes on from there.
+    """
+    questions = read_questions(
+        given["benchmark"],
+        id_field=given["id_field"],
+        text_fields=given["text_fields"],
+        answer_field=given["answer_field"],
+        type_field=given["type_field"],
+        template=Path(given["prompt"]).read_text(encoding="utf-8") if given["prompt"] else None,
+    )
+    groups = _groups(questions, given)
+    sampling = _sampling(given)
+    budget = Budget(given["budget_calls"], given["budget_tokens"])
+    progress = _Progress(len(questions.questions) * sampling.samples, budget, given["price"])
+    with progress.shown():
+        evaluation = evaluate(
+            questions,
+            given["model"],
+            None if given["replay"] else _endpoint(given),
+            given["out"],
+            name=given["name"],
+            sampling=sampling,
+            budget=budget,
+            invalid=given["invalid"],
+            told=progress.told,
+        )
+    progress.say()
+    _publish(evaluation, groups, given)
+    sys.exit(0 if evaluation.complete else INCOMPLETE)
+
+
+def _endpoint(given: Mapping[str, Any]) -> Endpoint:
+    names = ("base_url", "key_env", "concurrency", "requests_per_minute", "timeout", "tries")
+    return Endpoint(**{name: given[name] for name in names})
+
+
+def _sampling(given: Mapping[str, Any]) -> Sampling:
+    return Sampling(
+        max_tokens=given["max_tokens"],
+        temperature=given["temperature"],
+        samples=given["samples"],
+        seed=given["seed"],
+        more={name: _json(name, value) for name, value in given["more"].items()},
+        limit_field=given["max_tokens_field"],
+    )
+
+
+def _json(name: str, value: str) -> Any:
+    try:
+        return orjson.loads(value)
+    except orjson.JSONDecodeError as error:
+        raise UsageError(
+            f"--parameter {name}: {value!r} is no JSON ({error}): text needs quotes, such as '{name}=\"low\"'"
+        ) from error
+
+
+def _groups(questions: QuestionSet, given: Mapping[str, Any]) -> dict[str, dict[str, list[str]]]:
+    """Return the problems of each group, by table."""
+    tables: dict[str, dict[str, list[str]]] = {"by_type": {}, "by_category": {}, "by_view": {}}
+    field = given["category_field"]
+    for question in questions.questions:
+        tables["by_type"].setdefault(question.type or "(none)", []).append(question.problem_id)
+        value = get_field(question.record, field) if field else None
+        for category in value if isinstance(value, list) else [] if value is None else [value]:
+            tables["by_category"].setdefault(str(category), []).append(question.problem_id)
+    if field and not tables["by_category"]:
+        raise FieldNotFound(questions.source, field, questions.questions[0].record, "--category-field")
+    tables["by_view"] = {name: list(read_ids(path, "--view")) for name, path in given["views"].items()}
+    return {name: groups for name, groups in tables.items() if groups}
+
+
+def _publish(evaluation: Evaluation, groups: Mapping[str, dict[str, list[str]]], given: Mapping[str, Any]) -> None:
+    traces, bootstrap = evaluation.traces, Bootstrap(replicates=given["replicates"])
+    tables = {"summary": summary(traces, bootstrap)}
+    tables |= {name: by_group(traces, members, bootstrap) for name, members in groups.items()}
+    extra = {"by_budget": by_budget(tables["summary"]), "by_samples": by_samples(traces, bootstrap)}
+    tables |= {name: table for name, table in extra.items() if len(table)}
+    write_files(given["out"], table_files(tables, given["formats"]))
+    console = Console()
+    for name, table in tables.items():
+        console.print(rich_table(name, table, _SHOWN[name]))
+    for line in _remarks(evaluation, tables["summary"]):
+        console.print(f"- {line}", markup=False, highlight=False)
+    names = ", ".join(tables)
+    console.print(f"Wrote {names}, traces and verdicts to {given['out']}", markup=False, highlight=False)
+    console.print(
+        f"Go on:  wmbxl bootstrap --verdicts {given['out']}/{VERDICTS} --audit DIR --out DIR",
+        markup=False,
+        soft_wrap=True,
+    )
+
+
+def _remarks(evaluation: Evaluation, table: pd.DataFrame) -> list[str]:
+    lines = [f"{row['model']}: {row['note']}" for row in table.to_dict("records") if row["note"]]
+    failed = evaluation.traces[evaluation.traces["state"] == "failed"]
+    for (model, error), count in Counter(zip(failed["model"], failed["error"], strict=True)).most_common(5):
+        lines.append(f"{model}: {count} without a reply: {error}")
+    return [*lines, "Run the same command again to ask for what is missing."] if evaluation.failed else lines
+
+
+class _Progress:
+    """Counts what comes in; a live line on a terminal, a line now and then in a pipe."""
+
+    def __init__(self, total: int, budget: Budget, price: tuple[float, float] | None) -> None:
+        self.total, self.budget, self.price = total, budget, price
+        self.recorded = self.answered = self.failed = self.prompt_tokens = self.completion_tokens = 0
+        self.began = self.last_said = time.monotonic()
+        self.console = Console(stderr=True)
+
+    def told(self, call: Call, outcome: Outcome) -> None:
+        if isinstance(outcome, CallFailed):
+            self.failed += 1
+        elif self.budget.calls_spent == 0:  # the record answers before any call is made
+            self.recorded += 1
+        else:
+            self.answered += 1
+            self.prompt_tokens += outcome.prompt_tokens or 0
+            self.completion_tokens += outcome.completion_tokens or 0
+        if not self.console.is_terminal and time.monotonic() - self.last_said > LINE_EVERY:
+            self.say()
+
+    def say(self) -> None:
+        self.last_said = time.monotonic()
+        self.console.print(self.line(), markup=False, highlight=False, soft_wrap=True)
+
+    def line(self) -> str:
+        done = self.recorded + self.answered + self.failed
+        seconds = time.monotonic() - self.began
+        parts = [f"{done:,} of {self.total:,} answers"]
+        parts += [f"{self.recorded:,} from the record"] * bool(self.recorded)
+        parts += [f"{self.failed:,} failed"] * bool(self.failed)
+        parts.append(f"{self.prompt_tokens:,} + {self.completion_tokens:,} tokens")
+        if self.price:
+            cost = (self.prompt_tokens * self.price[0] + self.completion_tokens * self.price[1]) / 1e6
+            parts.append(f"cost {cost:,.2f}")
+        left = (self.total - done) * seconds / self.answered if self.answered else 0
+        parts.append(f"{duration(left)} left" if done < self.total else duration(seconds))
+        return " · ".join(parts)
+
+    def shown(self) -> Any:
+        """Return a context in which the line is live, if there is a terminal."""
+        if not self.console.is_terminal:
+            return nullcontext()
+        return Live(get_renderable=lambda: Text(self.line()), console=self.console, transient=True)
