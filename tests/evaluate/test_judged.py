@@ -9,10 +9,11 @@ import pytest
 
 from tests.endpoint import Say, ScriptedServer
 from wmbxl.answers.judge import PROMPT_VERSION, ModelJudge
-from wmbxl.errors import FieldNotFound, UsageError
-from wmbxl.evaluate.judged import judge_table
+from wmbxl.errors import FieldNotFound, UsageError, VerdictError
+from wmbxl.evaluate.judged import judge_table, read_answers
 from wmbxl.evaluate.questions import Question, QuestionSet
 from wmbxl.models.endpoint import Endpoint
+from wmbxl.tables import write_table
 
 pytest.importorskip("openai", reason="the judge is not tested: pip install 'wmbxl[models]'")
 
@@ -41,18 +42,29 @@ def test_only_what_is_open_is_asked_and_the_rest_stays():
     assert TABLE["is_correct"].tolist() == [True, None, None, None]
 
 
-def test_without_verdicts_every_response_is_asked():
+@pytest.mark.parametrize("suffix", ["jsonl", "csv", "parquet"])
+def test_without_verdicts_every_response_is_asked(tmp_path, suffix):
+    path = f"{tmp_path}/answers.{suffix}"
+    write_table(path, TABLE.drop(columns=["is_correct", "step"]), "--out")
     with ScriptedServer(opinion) as server:
-        found = judge_table(
-            TABLE.drop(columns=["is_correct", "step"]), QUESTIONS, ModelJudge("j", Endpoint(server.url))
-        )
+        found = judge_table(read_answers(path), QUESTIONS, ModelJudge("j", Endpoint(server.url)))
         assert len(server.requests) == 3
     assert found["is_correct"].tolist() == [False, True, False, None]
 
 
-def test_wrong_tables_say_what_to_do():
-    judge = ModelJudge("j", None)
+def test_words_for_verdicts_are_understood(tmp_path):
+    path = tmp_path / "answers.csv"
+    path.write_text("model,problem_id,response,is_correct\nm,p0,x,True\nm,p1,y,\nm,p2,z,0\n")
+    assert read_answers(str(path))["is_correct"].tolist() == [True, None, False]
+
+
+def test_wrong_tables_say_what_to_do(tmp_path):
+    path = tmp_path / "answers.csv"
+    path.write_text("model,problem_id\nm,p0\n")
     with pytest.raises(FieldNotFound, match="no record has the field 'response'"):
-        judge_table(TABLE.drop(columns="response"), QUESTIONS, judge)
+        read_answers(str(path))
+    path.write_text("model,problem_id,response,is_correct\nm,p0,x,perhaps\nm,p1,y,1\n")
+    with pytest.raises(VerdictError, match="record 1: is_correct: expected true, false, 1, 0 or null, found 'perhaps'"):
+        read_answers(str(path))
     with pytest.raises(UsageError, match=r"1 problem.s. with open answers are not in bench.jsonl, such as 'p9'"):
-        judge_table(TABLE.replace({"problem_id": {"p1": "p9"}}), QUESTIONS, judge)
+        judge_table(TABLE.replace({"problem_id": {"p1": "p9"}}), QUESTIONS, ModelJudge("j", None))

@@ -18,7 +18,8 @@ from wmbxl.answers.extract import stated
 from wmbxl.answers.verdict import Judge, Outcome, Verdict
 from wmbxl.errors import CallFailed
 from wmbxl.models.asking import Budget, ask_all
-from wmbxl.models.call import Call, Reply
+from wmbxl.models.asking import Outcome as AskOutcome
+from wmbxl.models.call import Call
 from wmbxl.models.endpoint import Endpoint
 from wmbxl.models.record import Record
 from wmbxl.text import replace_surrogates
@@ -114,7 +115,7 @@ class ModelJudge:
     def _decide_one(self, problem: str, response: str, answer: str) -> Verdict:
         return self.decide([Case(problem, response, answer)])[0]
 
-    def decide(self, cases: Sequence[Case], told: Callable[[], None] | None = None) -> list[Verdict]:
+    def decide(self, cases: Sequence[Case], told: Callable[[Call, AskOutcome], None] | None = None) -> list[Verdict]:
         """Judge cases, as many at once as the endpoint allows.
 
         Parameters
@@ -122,7 +123,7 @@ class ModelJudge:
         cases : sequence of Case
             Those that state no answer are not shown to the judge, and undecided at the step ``"extract"``.
         told : callable, optional
-            Called whenever a call is over, from another thread.
+            As for `wmbxl.models.asking.ask_all`.
 
         Returns
         -------
@@ -141,13 +142,7 @@ class ModelJudge:
             for k, (case, draft) in enumerate(zip(cases, drafts, strict=True))
             if draft.reason == _TO_ASK
         }
-        outcomes = ask_all(
-            list(calls.values()),
-            self.endpoint,
-            record=self.record,
-            budget=self.budget,
-            told=lambda call, outcome: told() if told else None,
-        )
+        outcomes = ask_all(list(calls.values()), self.endpoint, record=self.record, budget=self.budget, told=told)
         for k, outcome in zip(calls, outcomes, strict=True):
             drafts[k] = _decided(drafts[k], outcome)
         return drafts
@@ -186,7 +181,7 @@ def _fenced(texts: Sequence[tuple[str, str]]) -> str:
     return "\n\n".join(f"[{name} {mark}]\n{text}\n[end of {name} {mark}]" for name, text in clean)
 
 
-def _decided(draft: Verdict, outcome: Reply | CallFailed) -> Verdict:
+def _decided(draft: Verdict, outcome: AskOutcome) -> Verdict:
     if isinstance(outcome, CallFailed):
         return replace(draft, reason=str(outcome))
     if outcome.truncated:

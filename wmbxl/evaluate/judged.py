@@ -7,10 +7,54 @@ from collections.abc import Callable
 import pandas as pd
 
 from wmbxl.answers.judge import PROMPT_VERSION, Case, ModelJudge
-from wmbxl.errors import FieldNotFound, UsageError
+from wmbxl.errors import FieldNotFound, UsageError, VerdictError
 from wmbxl.evaluate.questions import QuestionSet
+from wmbxl.models.asking import Outcome
+from wmbxl.models.call import Call
+from wmbxl.stats.verdicts import as_verdict
+from wmbxl.tables import read_records
 
 MEANING = {"correct": True, "incorrect": False, "undecided": None}
+
+
+def read_answers(path: str) -> pd.DataFrame:
+    """Read a table of answers.
+
+    Parameters
+    ----------
+    path : str
+        A ``.jsonl``, ``.csv`` or ``.parquet`` file with ``model, problem_id, response``, and ``is_correct`` if some of the
+        answers are decided already; what ``wmbxl evaluate`` and ``wmbxl import`` write is one.
+
+    Returns
+    -------
+    pandas.DataFrame
+        All columns, with ``is_correct`` as True, False or None.
+
+    Raises
+    ------
+    FieldNotFound
+        A column is absent.
+    VerdictError
+        Some ``is_correct`` say neither right nor wrong; every one of them is listed.
+    UsageError
+        The file is no table.
+    """
+    table = pd.DataFrame(read_records(path, "ANSWERS"), dtype=object)
+    for name in ("model", "problem_id", "response"):
+        if name not in table:
+            raise FieldNotFound(path, name, table.columns, f"its proper name, {name!r}")
+    if "is_correct" not in table:
+        return table.assign(is_correct=None)
+    verdicts, issues = [], []
+    for number, value in enumerate(table["is_correct"], start=1):
+        try:
+            verdicts.append(as_verdict(value))
+        except ValueError as error:
+            issues.append(f"record {number}: is_correct: {error}")
+    if issues:
+        raise VerdictError(path, issues)
+    return table.assign(is_correct=pd.Series(verdicts, dtype=object))
 
 
 def open_rows(table: pd.DataFrame) -> pd.Series[bool]:
@@ -22,26 +66,28 @@ def open_rows(table: pd.DataFrame) -> pd.Series[bool]:
     >>> open_rows(rows).tolist()
     [False, True, False]
     """
-    undecided = table["is_correct"].isna() if "is_correct" in table else pd.Series(True, index=table.index)
     said: pd.Series[bool] = table["response"].fillna("").astype(str).str.strip() != ""
-    return undecided & said
+    return table["is_correct"].isna() & said
 
 
 def judge_table(
-    table: pd.DataFrame, questions: QuestionSet, judge: ModelJudge, told: Callable[[], None] | None = None
+    table: pd.DataFrame,
+    questions: QuestionSet,
+    judge: ModelJudge,
+    told: Callable[[Call, Outcome], None] | None = None,
 ) -> pd.DataFrame:
     """Ask a judge about the responses that have no verdict yet.
 
     Parameters
     ----------
     table : pandas.DataFrame
-        ``model, problem_id, response``, and ``is_correct`` if some answers are decided already.
+        What `read_answers` returns.
     questions : QuestionSet
         The benchmark, with the problem's bare text as prompt.
     judge : ModelJudge
         Who is asked.
     told : callable, optional
-        As for `wmbxl.answers.judge.ModelJudge.decide`.
+        As for `wmbxl.models.asking.ask_all`.
 
     Returns
     -------
@@ -51,14 +97,9 @@ def judge_table(
 
     Raises
     ------
-    FieldNotFound
-        The table lacks a column.
     UsageError
-        Problems are not in the benchmark, or nothing is open.
+        Problems with open answers are not in the benchmark.
     """
-    for name in ("model", "problem_id", "response"):
-        if name not in table:
-            raise FieldNotFound("answers", name, table.columns, f"its proper name, {name!r}")
     known = {question.problem_id: question for question in questions.questions}
     asked = table[open_rows(table)]
     strange = sorted(set(asked["problem_id"].astype(str)) - known.keys())

@@ -104,7 +104,8 @@ def analyse(study: Study, bootstrap: Bootstrap) -> Analysis:
     """
     study, remarks = _matched(study)
     verdicts = study.verdicts
-    views = [*_audit_views(study), *study.views]
+    audited = [] if study.metadata is None else views_at(study.metadata, study.n, study.channel, study.undecided)
+    views = [*audited, *study.views]
     compared = full_vs_view(verdicts, views, bootstrap)
     bounds = counterfactuals(verdicts, views)
     tables = {
@@ -165,15 +166,15 @@ def _about_pairs(models: int, bootstrap: Bootstrap) -> list[str]:
     ]
 
 
-def _audit_views(study: Study) -> list[View]:
-    if study.metadata is None:
-        return []
+def views_at(
+    metadata: pd.DataFrame, n: int, channel: str | None = None, undecided: UndecidedPolicy = "refuse"
+) -> list[View]:
+    """Make S0 and S1 at one n, and without problems that are too short for it where that differs."""
     views = []
     labels: tuple[AuditLabel, ...] = ("S0", "S1")
     for label in labels:
         plain, auditable = (
-            audit_view(study.metadata, label, study.n, study.channel, auditable_only=only, undecided=study.undecided)
-            for only in (False, True)
+            audit_view(metadata, label, n, channel, auditable_only=only, undecided=undecided) for only in (False, True)
         )
         views += [plain] if plain.ids == auditable.ids else [plain, auditable]
     return views
