@@ -50,6 +50,15 @@ def test_the_request_is_deterministic_bounded_and_has_a_schema():
     assert schema["schema"]["required"] == ["reason", "relation"]
 
 
+def test_parameters_for_models_that_want_others():
+    _, [request] = judged(
+        says("equivalent"), more={"temperature": None, "reasoning_effort": "low"}, limit_field="max_completion_tokens"
+    )
+    assert request["max_completion_tokens"] == 512
+    assert request["reasoning_effort"] == "low"
+    assert not {"temperature", "max_tokens"} & request.keys()
+
+
 def test_the_judge_sees_problem_key_and_stated_answers_and_nothing_of_the_model():
     _, [request] = judged(says("equivalent"))
     sent = json.dumps(request["messages"])

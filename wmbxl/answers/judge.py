@@ -5,10 +5,10 @@ It sees the problem, the key and the stated answers: not the rest of the respons
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Literal
+from typing import Any, Literal
 
 import xxhash
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -95,6 +95,10 @@ class ModelJudge:
         What may be spent; cases beyond it are undecided.
     max_tokens : int
         Of the judge's answer, at most.
+    more : mapping
+        Further parameters of the request; None leaves one out, such as a temperature that a model does not take.
+    limit_field : str
+        The parameter that holds `max_tokens`.
 
     Examples
     --------
@@ -107,6 +111,8 @@ class ModelJudge:
     record: Record | None = None
     budget: Budget | None = None
     max_tokens: int = 512
+    more: Mapping[str, Any] = field(default_factory=dict)
+    limit_field: str = "max_tokens"
 
     def about(self, problem: str) -> Judge:
         """Return the judge of responses to one problem, as `wmbxl.answers.verify` takes it."""
@@ -152,11 +158,12 @@ class ModelJudge:
         schema = {"name": "verdict", "strict": True, "schema": _Opinion.model_json_schema()}
         parameters = {
             "temperature": 0,
-            "max_tokens": self.max_tokens,
+            self.limit_field: self.max_tokens,
             "response_format": {"type": "json_schema", "json_schema": schema},
+            **self.more,
         }
         messages = ({"role": "system", "content": _INSTRUCTIONS}, {"role": "user", "content": content})
-        return Call(self.model, messages, parameters)
+        return Call(self.model, messages, {name: value for name, value in parameters.items() if value is not None})
 
 
 def _draft(case: Case) -> Verdict:

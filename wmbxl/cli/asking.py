@@ -8,17 +8,19 @@ from contextlib import nullcontext
 from typing import Any
 
 import click
+import orjson
 from rich.console import Console
 from rich.live import Live
 from rich.text import Text
 
-from wmbxl.cli.options import options
-from wmbxl.errors import CallFailed
+from wmbxl.cli.options import named, options
+from wmbxl.errors import CallFailed, UsageError
 from wmbxl.models.asking import Budget, Outcome
 from wmbxl.models.call import Call
 from wmbxl.models.endpoint import Endpoint
 from wmbxl.units import duration
 
+INCOMPLETE = 3  # exit status where calls have no reply
 LINE_EVERY = 10.0  # seconds between lines where there is no terminal
 
 QUESTION_FIELDS = options(
@@ -46,6 +48,12 @@ ENDPOINT = options(
     click.option("--price", nargs=2, type=float, metavar="IN OUT",
                  help="Price of a million tokens of prompts, and of answers; progress then shows the cost."),
 )  # fmt: skip
+PARAMETERS = options(
+    click.option("--max-tokens-field", default="max_tokens", show_default=True,
+                 help="Name of the budget in requests; some models want max_completion_tokens."),
+    click.option("--parameter", "more", multiple=True, metavar="NAME=JSON", callback=named,
+                 help="A further parameter of the request; null leaves one out."),
+)  # fmt: skip
 
 
 def question_fields(given: Mapping[str, Any]) -> dict[str, Any]:
@@ -62,6 +70,26 @@ def endpoint_of(given: Mapping[str, Any]) -> Endpoint:
 def budget_of(given: Mapping[str, Any]) -> Budget:
     """Return the budget that `ENDPOINT` sets."""
     return Budget(given["budget_calls"], given["budget_tokens"])
+
+
+def parameters_of(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the further parameters that `PARAMETERS` gives.
+
+    Raises
+    ------
+    UsageError
+        A value is no JSON.
+    """
+    return {name: _json(name, value) for name, value in given["more"].items()}
+
+
+def _json(name: str, value: str) -> Any:
+    try:
+        return orjson.loads(value)
+    except orjson.JSONDecodeError as error:
+        raise UsageError(
+            f"--parameter {name}: {value!r} is no JSON ({error}): text needs quotes, such as '{name}=\"low\"'"
+        ) from error
 
 
 class Progress:

@@ -9,22 +9,29 @@ from pathlib import Path
 from typing import Any
 
 import click
-import orjson
 import pandas as pd
 from rich.console import Console
 
-from wmbxl.cli.asking import ENDPOINT, QUESTIONS, Progress, budget_of, endpoint_of, question_fields
+from wmbxl.cli.asking import (
+    ENDPOINT,
+    INCOMPLETE,
+    PARAMETERS,
+    QUESTIONS,
+    Progress,
+    budget_of,
+    endpoint_of,
+    parameters_of,
+    question_fields,
+)
 from wmbxl.cli.options import named
 from wmbxl.cli.tables import rich_table
-from wmbxl.errors import FieldNotFound, UsageError
+from wmbxl.errors import FieldNotFound
 from wmbxl.evaluate.questions import QuestionSet, read_questions
 from wmbxl.evaluate.run import VERDICTS, Evaluation, Sampling, evaluate
 from wmbxl.evaluate.tables import by_budget, by_group, by_samples, summary
 from wmbxl.records import get_field
 from wmbxl.stats.resample import Bootstrap
 from wmbxl.tables import FORMATS, read_ids, table_files, write_files
-
-INCOMPLETE = 3  # exit status
 
 _GROUP = ("group", "model", "problems", "n_valid", "acc", "ci_low", "ci_high", "delta_pp")
 # Columns that fit a terminal; everything is in the files.
@@ -49,23 +56,10 @@ _SHOWN = {
 @click.option("--model", required=True, metavar="NAME", help="The name under which the endpoint serves the model.")
 @click.option("--name", metavar="NAME", help="The model's name in tables.  [default: that of --model]")
 @click.option("--max-tokens", default=2048, show_default=True, help="Budget of an answer.")
-@click.option(
-    "--max-tokens-field",
-    default="max_tokens",
-    show_default=True,
-    help="Its name in requests; some models want max_completion_tokens.",
-)
 @click.option("--temperature", default=0.6, show_default=True)
 @click.option("--samples", default=1, show_default=True, help="Answers to each problem.")
 @click.option("--seed", type=int, help="Seed of the first sample; the next ones count up.")
-@click.option(
-    "--parameter",
-    "more",
-    multiple=True,
-    metavar="NAME=JSON",
-    callback=named,
-    help="A further parameter of the request; null leaves one out.",
-)
+@PARAMETERS
 @ENDPOINT
 @click.option("--replay", is_flag=True, help="Ask nobody: judge what is on record in the folder.")
 @click.option(
@@ -132,18 +126,9 @@ def _sampling(given: Mapping[str, Any]) -> Sampling:
         temperature=given["temperature"],
         samples=given["samples"],
         seed=given["seed"],
-        more={name: _json(name, value) for name, value in given["more"].items()},
+        more=parameters_of(given),
         limit_field=given["max_tokens_field"],
     )
-
-
-def _json(name: str, value: str) -> Any:
-    try:
-        return orjson.loads(value)
-    except orjson.JSONDecodeError as error:
-        raise UsageError(
-            f"--parameter {name}: {value!r} is no JSON ({error}): text needs quotes, such as '{name}=\"low\"'"
-        ) from error
 
 
 def _groups(questions: QuestionSet, given: Mapping[str, Any]) -> dict[str, dict[str, list[str]]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -12,11 +13,14 @@ from rich.console import Console
 from wmbxl.answers.judge import ModelJudge
 from wmbxl.cli.asking import (
     ENDPOINT,
+    INCOMPLETE,
+    PARAMETERS,
     QUESTION_FIELDS,
     QUESTIONS,
     Progress,
     budget_of,
     endpoint_of,
+    parameters_of,
     question_fields,
 )
 from wmbxl.cli.options import BOOTSTRAP, bootstrap_of, named
@@ -37,7 +41,7 @@ from wmbxl.views import listed_view, read_metadata
 _SHOWN: dict[str, tuple[str, ...]] = {
     "agreement": ("column", "group", "judges", "n", "agree", "fleiss", "ci_low_fleiss", "ci_high_fleiss", "alpha"),
     "agreement_of_pairs": ("group", "judge_a", "judge_b", "n", "agree", "kappa", "ci_low_kappa", "ci_high_kappa"),
-    "judge_range": ("view", "model", "n", "acc_lowest", "acc_highest", "acc_range_pp", "delta_range_pp", "sign_changes"),
+    "judge_range": ("view", "model", "n", "acc_lowest", "acc_highest", "acc_range_pp", "delta_range_pp"),
 }  # fmt: skip
 _REASONS = 5  # that are told
 
@@ -67,8 +71,9 @@ _REASONS = 5  # that are told
 def import_command(**given: Any) -> None:
     """Make verdicts of other tools' logs.
 
-    LOG is a samples_*.jsonl of lm-evaluation-harness, an .eval or .json of inspect_ai, the output of an OpenAI batch, or
-    a table (.csv, .jsonl, .parquet). Any number of them, of any models, make one table for `wmbxl bootstrap --verdicts`.
+    LOG is a samples_*.jsonl of lm-evaluation-harness, an .eval or .json of inspect_ai, the output of an OpenAI batch,
+    or a table (.csv, .jsonl, .parquet). Any number of them, of any models, make one table, which `wmbxl bootstrap`
+    reads with --verdicts.
     """
     reading = Reading(given["score"], given["at_least"], given["epoch"], given["log_id_field"], given["model"])
     questions = read_questions(given["benchmark"], **question_fields(given)) if given["benchmark"] else None
@@ -82,6 +87,7 @@ def import_command(**given: Any) -> None:
 @click.option("--model", required=True, metavar="NAME", help="The name under which the endpoint serves the judge.")
 @ENDPOINT
 @click.option("--max-tokens", default=512, show_default=True, help="Budget of the judge's answer.")
+@PARAMETERS
 @click.option(
     "--record",
     metavar="FILE",
@@ -100,7 +106,10 @@ def judge_command(**given: Any) -> None:
     asked = open_rows(answers)
     budget = budget_of(given)
     record = Record(given["record"] or f"{given['out']}.calls.jsonl")
-    judge = ModelJudge(given["model"], endpoint_of(given), record, budget, given["max_tokens"])
+    judge = ModelJudge(
+        given["model"], endpoint_of(given), record, budget, given["max_tokens"], parameters_of(given),
+        given["max_tokens_field"],
+    )  # fmt: skip
     progress = Progress(int(asked.sum()), budget, given["price"])
     with progress.shown():
         judged = judge_table(answers, questions, judge, progress.told)
@@ -113,8 +122,10 @@ def judge_command(**given: Any) -> None:
         [
             f"{int(asked.sum())} of {len(answers)} answers had no verdict; the judge decided {decided} of them.",
             *(f"{count} verdict(s) are missing: {reason}" for reason, count in reasons.head(_REASONS).items()),
+            *(["Run the same command again to ask for what has no reply."] if progress.failed else []),
         ],
     )
+    sys.exit(INCOMPLETE if progress.failed else 0)
 
 
 def _finish(table: pd.DataFrame, out: str, remarks: Sequence[str]) -> None:
@@ -173,7 +184,7 @@ def judges_command(**given: Any) -> None:
     }
     judges = {name: verdicts_from_frame(frame, where=given["files"][name]).verdicts for name, frame in frames.items()}
     views = [listed_view(name, read_ids(path, "--view"), path) for name, path in given["lists"].items()]
-    remarks = []
+    remarks: list[str] = []
     if given["audit"]:
         metadata = read_metadata(given["audit"])
         views = [*views_at(metadata, given["n"], given["channel"], given["undecided"]), *views]

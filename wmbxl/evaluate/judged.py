@@ -23,8 +23,8 @@ def read_answers(path: str) -> pd.DataFrame:
     Parameters
     ----------
     path : str
-        A ``.jsonl``, ``.csv`` or ``.parquet`` file with ``model, problem_id, response``, and ``is_correct`` if some of the
-        answers are decided already; what ``wmbxl evaluate`` and ``wmbxl import`` write is one.
+        A ``.jsonl``, ``.csv`` or ``.parquet`` file with ``model, problem_id, response``, and ``is_correct`` if some
+        answers are decided already; ``wmbxl evaluate`` and ``wmbxl import`` write such files.
 
     Returns
     -------

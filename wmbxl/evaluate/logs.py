@@ -239,9 +239,7 @@ def _is_right(score: float, at_least: float | None) -> bool:
     if at_least is not None:
         return score >= at_least
     if score not in (0, 1):
-        raise ValueError(
-            f"expected 0 or 1, found {score:g}; say with --at-least from which score on an answer is right"
-        )
+        raise ValueError(f"expected 0 or 1, found {score:g}; see --at-least")
     return score == 1
 
 
