@@ -219,7 +219,7 @@ def _tokens(nodes: Sequence[Any], font: str) -> Tokens:
             tokens.append(Token(piece, args=(_script(pieces[place]),)))
             place += 1
         elif isinstance(piece, LatexMacroNode) and piece.macroname in ("left", "right") and place < len(pieces):
-            place += pieces[place] == "."  # a delimiter that isn't drawn
+            place += isinstance(pieces[place], str) and pieces[place] == "."  # a delimiter that isn't drawn
         elif isinstance(piece, LatexMacroNode) and piece.macroname in _SWITCHES:
             font = _FONTS[piece.macroname].replace("it", "")
             if font == "roman" and all(isinstance(later, str) and later.isalpha() for later in pieces[place:]):

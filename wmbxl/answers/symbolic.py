@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections import Counter
 from collections.abc import Sequence
@@ -14,9 +13,10 @@ from wmbxl.answers.shapes import Shapes, assignments
 from wmbxl.answers.terms import NOTHING, Term, label_names, parse, words_of
 from wmbxl.answers.verdict import Relation
 
-TRIALS = 6
+TRIALS = 10
 DEFINED = 3  # trials that have to be defined for an equality
 SAME, APART = 1e-9, 1e-4  # relative differences: below one, equal; above the other, different
+ROUNDING = 0.02
 READINGS = 96
 DIGITS = 9  # a number with more is compared as text too
 
@@ -47,12 +47,23 @@ def relate(first: Sequence[Token], second: Sequence[Token]) -> Found:
     words = {word for word in words_of(first) | words_of(second) if len(word) > 1 and word.isalpha()}
     one, other = parse(first, words), parse(second, words)
     relation = _relate(one, other)
-    foreign = tuple(sorted(label_names(one) - label_names(other)))
+    foreign = tuple(sorted(_names(one, other) - label_names(other) - {"bold:I"}))
     lacks_unit = ("unit" in label_names(one)) != ("unit" in label_names(other))
     if relation == "different" and lacks_unit:
         return Found("undecided", "only one has a unit", foreign)
     reasons = {"equivalent": "the same value for all symbols", "different": "different values for some symbols"}
     return Found(relation, reasons.get(relation, "neither shown to be the same nor to differ"), foreign)
+
+
+def _names(one: Term, other: Term) -> set[str]:
+    """Name the symbols of a term, but not what it gives a value to where the other gives only the value."""
+    if one.op == "chain" and other.op != "chain" and _names_something(one):
+        return label_names(Term("tuple", one.args[1:]))
+    return label_names(one)
+
+
+def _names_something(chain: Term) -> bool:
+    return chain.args[0].op in ("sym", "call") and set(chain.name.split()) in ({"="}, {"in"})
 
 
 def _relate(one: Term, other: Term) -> Relation:
@@ -107,7 +118,7 @@ def _member(chain: Term, plain: Term) -> Relation:
         return _relate(chain.args[1], plain)
     if marks != {"="}:
         return "undecided"
-    named = chain.args[0].op in ("sym", "call")
+    named = _names_something(chain)
     found = [_relate(side, plain) for side in chain.args[named:]]
     if "equivalent" in found:
         return "equivalent"
@@ -131,6 +142,8 @@ def _relations(one: Term, other: Term) -> Relation:
         same = _formulas(_gap(one), Term("neg", (_gap(other),))) == "equivalent"
     if same:
         return "different" if strict else "equivalent"
+    if one.name != "=" and _formulas(_gap(one), Term("neg", (_gap(other),))) == "equivalent":
+        return "different"  # the other way round
     return "different" if sorted(pairs) == ["different", "equivalent"] and not strict else "undecided"
 
 
@@ -159,14 +172,6 @@ def _formulas(one: Term, other: Term) -> Relation:
     return "undecided"
 
 
-def _trial(terms: Sequence[Term], shapes: Shapes, roles: Roles, reading: Reading, trial: int) -> float | None:
-    """Tell how far two terms are apart in a trial: None if neither has a value, not a number if only one has."""
-    values = [_value(term, Interpretation(shapes, roles, reading, trial)) for term in terms]
-    if values[0] is None or values[1] is None:
-        return None if values[0] is values[1] else math.nan
-    return difference(values[0], values[1])
-
-
 def _value(term: Term, interpretation: Interpretation) -> Value | None:
     try:
         return interpretation.value(term)
@@ -175,17 +180,29 @@ def _value(term: Term, interpretation: Interpretation) -> Value | None:
 
 
 def _agree(terms: Sequence[Term], shapes: Shapes, roles: Roles, reading: Reading) -> bool:
-    defined = 0
+    """Tell whether two terms have the same value wherever both have one; only one of them may lack it elsewhere."""
+    equal = 0
+    lacking = set()
     for trial in range(TRIALS):
-        apart = _trial(terms, shapes, roles, reading, trial)
-        if apart is not None and not apart < SAME:  # nor if it is not a number
+        interpretation = Interpretation(shapes, roles, reading, trial)
+        values = [_value(term, interpretation) for term in terms]
+        if values[0] is None or values[1] is None:
+            lacking |= {place for place in (0, 1) if values[place] is None and values[1 - place] is not None}
+        elif difference(values[0], values[1]) < SAME:
+            equal += 1
+        else:
             return False
-        defined += apart is not None
-    return defined >= DEFINED
+    return equal >= DEFINED and len(lacking) < 2
 
 
 def _differ(terms: Sequence[Term], shapes: Shapes, roles: Roles, reading: Reading) -> bool:
-    return any((_trial(terms, shapes, roles, reading, trial) or 0) > APART for trial in range(TRIALS))
+    return any(_apart(terms, Interpretation(shapes, roles, reading, trial)) > APART for trial in range(TRIALS))
+
+
+def _apart(terms: Sequence[Term], interpretation: Interpretation) -> float:
+    """Tell how far apart the values of two terms are; 0 if one has none."""
+    first, second = (_value(term, interpretation) for term in terms)
+    return 0.0 if first is None or second is None else difference(first, second)
 
 
 def _long_numbers(term: Term) -> Counter[str]:
@@ -215,7 +232,6 @@ def _rounded(one: Term, other: Term, shapes: Shapes, roles: Roles) -> bool:
     if any(part.op in ("sym", "unit") for term in (one, other) for part in term.walk()):
         return False
     decimals = any("." in part.name for term in (one, other) for part in term.walk() if part.op == "num")
-    apart = _trial((one, other), shapes, roles, Reading(), 0)
-    return decimals and apart is not None and apart < 0.02
+    return decimals and _apart((one, other), Interpretation(shapes, roles, Reading(), 0)) < ROUNDING
 
 

@@ -265,6 +265,8 @@ class _Reader:
         closer = self._take(")", "]", "}")
         if not closer:
             raise NotUnderstood("a bracket that does not close")
+        if opener + closer == "[]" and len(items) > 1 and self._peek().kind == "^":
+            return Term("matrix", items, "1")
         if len(items) == 2 and "{" not in opener and "}" not in closer and opener + closer != "()":
             return Term("interval", items, opener + closer)
         if opener == "{" and (len(items) != 1 or (self._over() and self._place == len(self._tokens))):
@@ -322,21 +324,20 @@ class _Reader:
         return (inverse or _adjoint(script) is not None) and following.kind == "mark" and following.text == "("
 
     def _call(self, symbol: Term) -> Term:
-        script = self._next().args[0] if self._peek().kind == "^" else None
+        """Read what follows a symbol in brackets as its arguments, or leave it there as a factor."""
         start = self._place
-        try:
-            inner = self._bracket()
-        except NotUnderstood:
-            self._place = start
-            return symbol if script is None else _raise(symbol, script)
-        args = inner.args if inner.op in ("tuple", "interval") else (inner,)
+        script = self._next().args[0] if self._peek().kind == "^" else None
+        inner = self._bracket()
         if inner.op == "chain":
             raise NotUnderstood("a relation as an argument")
-        listed = len(args) != 1
-        summed = args and args[0].op in ("add", "neg", "mul", "frac", "slash")
-        called = listed or symbol.name in _CALLED or not summed
-        term = Term("call", (symbol, *args), "list" if listed else "apply" if called else "product")
-        return term if script is None else _raise(term, script)
+        args = inner.args if inner.op in ("tuple", "interval") else (inner,)
+        simple = len(args) != 1 or symbol.name in _CALLED or args[0].op in ("sym", "num", "call")
+        if script is None:
+            return Term("call", (symbol, *args), "list" if len(args) != 1 else "apply" if simple else "product")
+        if simple and not any(is_bold(part) for arg in args[:1] for part in arg.walk()):
+            return _raise(Term("call", (symbol, *args), "list"), script)
+        self._place = start
+        return symbol
 
     def _expectation(self) -> Term:
         over = ""
@@ -652,7 +653,8 @@ def _collect(term: Term, bound: frozenset[str], found: set[str]) -> None:
         if key(term) in bound:
             return
         flat = [arg.name for index in term.args for arg in (index.args if index.op == "upper" else (index,))]
-        found.add(term.name + (f"_{''.join(flat)}" if len([name for name in flat if re.fullmatch("[A-Za-z]", name)]) > 1 else ""))
+        letters = sorted(name for name in flat if re.fullmatch("[A-Za-z]", name))
+        found.add(term.name + (f"_{''.join(letters)}" if len(letters) > 1 else ""))
         return
     if term.op == "unit":
         found.add("unit")
