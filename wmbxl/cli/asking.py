@@ -97,7 +97,7 @@ class Progress:
 
     def __init__(self, total: int, budget: Budget, price: tuple[float, float] | None) -> None:
         self.total, self.budget, self.price = total, budget, price
-        self.recorded = self.answered = self.failed = self.prompt_tokens = self.completion_tokens = 0
+        self.recorded = self.answered = self.failed = self.judged = self.prompt_tokens = self.completion_tokens = 0
         self.began = self.last_said = time.monotonic()
         self.console = Console(stderr=True)
 
@@ -110,6 +110,13 @@ class Progress:
             self.answered += 1
             self.prompt_tokens += outcome.prompt_tokens or 0
             self.completion_tokens += outcome.completion_tokens or 0
+        self._say_now_and_then()
+
+    def judge(self, count: int) -> None:
+        self.judged = count
+        self._say_now_and_then()
+
+    def _say_now_and_then(self) -> None:
         if not self.console.is_terminal and time.monotonic() - self.last_said > LINE_EVERY:
             self.say()
 
@@ -123,6 +130,7 @@ class Progress:
         parts = [f"{done:,} of {self.total:,} answers"]
         parts += [f"{self.recorded:,} from the record"] * bool(self.recorded)
         parts += [f"{self.failed:,} failed"] * bool(self.failed)
+        parts += [f"{self.judged:,} judged"] * bool(self.judged)
         parts.append(f"{self.prompt_tokens:,} + {self.completion_tokens:,} tokens")
         if self.price:
             cost = (self.prompt_tokens * self.price[0] + self.completion_tokens * self.price[1]) / 1e6

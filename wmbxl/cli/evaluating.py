@@ -114,6 +114,7 @@ def evaluate_command(**given: Any) -> None:
             budget=budget,
             invalid=given["invalid"],
             told=progress.told,
+            judged=progress.judge,
         )
     progress.say()
     _publish(evaluation, groups, given)

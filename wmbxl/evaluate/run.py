@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,7 @@ from wmbxl.models.asking import Budget, Outcome, ask_all
 from wmbxl.models.call import Call
 from wmbxl.models.endpoint import Endpoint
 from wmbxl.models.record import Record
-from wmbxl.tables import Record as TableRecord
+from wmbxl.tables import Record as Row
 from wmbxl.tables import read_parquet, write_files
 
 CALLS, TRACES, VERDICTS, ABOUT = "calls.jsonl", "traces", "verdicts.jsonl", "evaluation.json"
@@ -117,6 +118,7 @@ def evaluate(
     budget: Budget | None = None,
     invalid: Invalid = "missing",
     told: Callable[[Call, Outcome], None] | None = None,
+    judged: Callable[[int], None] | None = None,
 ) -> Evaluation:
     """Ask a model every question, judge the answers, and add them to a folder.
 
@@ -143,6 +145,8 @@ def evaluate(
         What empty replies and refusals count as in ``verdicts.jsonl``.
     told : callable, optional
         As for `wmbxl.models.asking.ask_all`.
+    judged : callable, optional
+        Called with the number of answers that have a verdict, each time there is one more.
 
     Returns
     -------
@@ -165,15 +169,19 @@ def evaluate(
     ]
     outcomes = ask_all([call for _, call in asked], endpoint, record=Record(folder / CALLS), budget=budget, told=told)
 
-    def judged(pair: tuple[tuple[Question, Call], Outcome]) -> TableRecord:
-        (question, call), outcome = pair
-        return trace(name, question, call, outcome, sampling.max_tokens)
-
+    rows = []
     with ThreadPoolExecutor(os.cpu_count()) as pool:  # slow checks run in processes of their own
-        rows = list(pool.map(judged, zip(asked, outcomes, strict=True)))
+        for row in pool.map(partial(_judged, name, sampling.max_tokens), asked, outcomes):
+            rows.append(row)
+            if judged:
+                judged(len(rows))
     traces = _added(folder, name, rows)
     _write(folder, traces, about, invalid)
     return Evaluation(traces.to_pandas(), len(rows), sum(isinstance(outcome, CallFailed) for outcome in outcomes))
+
+
+def _judged(name: str, max_tokens: int, asked: tuple[Question, Call], outcome: Outcome) -> Row:
+    return trace(name, *asked, outcome, max_tokens)
 
 
 def _about(folder: Path, questions: QuestionSet, name: str, model: str, sampling: Sampling) -> dict[str, Any]:
@@ -199,7 +207,7 @@ def _about(folder: Path, questions: QuestionSet, name: str, model: str, sampling
     return {**about, "models": {**about["models"], name: setting}}
 
 
-def _added(folder: Path, name: str, rows: Sequence[TableRecord]) -> pa.Table:
+def _added(folder: Path, name: str, rows: Sequence[Row]) -> pa.Table:
     new = pa.Table.from_pylist(list(rows), schema=SCHEMA)
     path = folder / f"{TRACES}.parquet"
     if not path.exists():
