@@ -191,7 +191,8 @@ def test_batch_outputs_are_compared_with_the_keys(tmp_path):
         {"custom_id": "sum-4", "response": None, "error": {"code": "batch_expired", "message": "expired"}},
         chat("sum-5", None, refusal="I can't."),
     )
-    found = verdicts(path, questions=QUESTIONS, model="m")
+    found = verdicts(path, questions=QUESTIONS)
+    assert set(found.table["model"]) == {"gpt-x"}
     assert found.table["is_correct"].tolist() == [True, False, None, None, None, None]
     assert found.table["step"].tolist()[:2] == ["exact", "symbolic"]
     assert found.table["truncated"].tolist()[:2] == [False, True]

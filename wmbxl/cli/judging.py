@@ -129,9 +129,10 @@ def judge_command(**given: Any) -> None:
 
 
 def _finish(table: pd.DataFrame, out: str, remarks: Sequence[str]) -> None:
+    counts = verdicts_from_frame(table).verdicts.counts()
     write_table(out, table, "--out")
     console = Console()
-    console.print(rich_table("verdicts", verdicts_from_frame(table).verdicts.counts()))
+    console.print(rich_table("verdicts", counts))
     for line in remarks:
         console.print(f"- {line}", markup=False, highlight=False)
     console.print(f"Wrote {len(table)} verdict(s) to {out}", markup=False, highlight=False)

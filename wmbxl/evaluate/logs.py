@@ -42,6 +42,8 @@ COLUMNS = (
     "source",
 )
 
+_REASONS = 5  # that are told each by itself
+
 # Words for scores, as inspect_ai counts them.
 _WORDS = {"C": 1.0, "P": 0.5, "I": 0.0, "N": 0.0, "yes": 1.0, "true": 1.0, "no": 0.0, "false": 0.0}
 
@@ -279,10 +281,10 @@ def _row(sample: Sample, **cells: Any) -> Record:
 
 def _remarks(table: pd.DataFrame, epoch: int, left_out: int) -> list[str]:
     lines = [f"{left_out} answer(s) of other epochs than {epoch} are left out (--epoch)."] if left_out else []
-    missing = table[table["is_correct"].isna()]
-    for reason, count in missing["reason"].value_counts().items():
-        lines.append(f"{count} verdict(s) are missing: {reason}")
-    return lines
+    reasons = table.loc[table["is_correct"].isna(), "reason"].value_counts()
+    lines += [f"{count} verdict(s) are missing: {reason}" for reason, count in reasons.head(_REASONS).items()]
+    others = reasons.iloc[_REASONS:].sum()
+    return [*lines, f"{others} verdict(s) are missing for other reasons: see the column 'reason'"] if others else lines
 
 
 # ---------------------------------------------------------------- from files to samples
@@ -303,7 +305,7 @@ def read_log(path: str, reading: Reading) -> Iterator[Sample]:
     records = read_records(path, "a log")
     if not records:
         raise UsageError(f"{path}: the file is empty")
-    if {"doc_id", "doc", "filter"} <= records[0].keys():
+    if {"doc_id", "doc", "resps"} <= records[0].keys():
         return _harness(path, records, reading)
     if {"custom_id", "response"} <= records[0].keys():
         return _batch(path, records, reading)
@@ -449,7 +451,7 @@ def _harness(path: str, records: Sequence[Record], reading: Reading) -> Iterator
     for lines in by_document.values():
         number, first = lines[0]
         scores = {
-            f"{name},{line.get('filter')}": value
+            f"{name},{line.get('filter', 'none')}": value
             for _, line in lines
             for name, value in _flat(line).items()
             if name.partition(".")[0] not in _HARNESS_FIELDS
@@ -500,15 +502,16 @@ class _BatchLine(BaseModel):
 
 
 def _batch(path: str, records: Sequence[Record], reading: Reading) -> Iterator[Sample]:
-    for number, record in enumerate(records, start=1):
-        place = f"{path}: record {number}"
-        line = _parsed(_BatchLine, record, place)
-        body = line.response.body if line.response else {}
+    lines = [_parsed(_BatchLine, record, f"{path}: record {k}") for k, record in enumerate(records, start=1)]
+    bodies = [line.response.body if line.response else {} for line in lines]
+    # A batch asks one model; lines without an answer don't name it.
+    model = reading.model or next((body["model"] for body in bodies if "model" in body), None)
+    for number, (record, line, body) in enumerate(zip(records, lines, bodies, strict=True), start=1):
         text, truncated = _said(body)
         yield Sample(
-            place,
+            f"{path}: record {number}",
             *_identity(record, reading.id_field or "custom_id"),
-            model=reading.model or body.get("model"),
+            model=model,
             response=text,
             fault=_batch_fault(line),
             truncated=truncated,
