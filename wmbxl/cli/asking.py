@@ -102,6 +102,7 @@ class Progress:
         self.console = Console(stderr=True)
 
     def told(self, call: Call, outcome: Outcome) -> None:
+        """Count what came of a call; `wmbxl.models.asking.ask_all` calls it."""
         if isinstance(outcome, CallFailed):
             self.failed += 1
         elif self.budget.calls_spent == 0:  # the record answers before any call is made
@@ -113,6 +114,7 @@ class Progress:
         self._say_now_and_then()
 
     def judge(self, count: int) -> None:
+        """Take over how many answers are judged."""
         self.judged = count
         self._say_now_and_then()
 
@@ -121,10 +123,12 @@ class Progress:
             self.say()
 
     def say(self) -> None:
+        """Print the line."""
         self.last_said = time.monotonic()
         self.console.print(self.line(), markup=False, highlight=False, soft_wrap=True)
 
     def line(self) -> str:
+        """Put into words how far the calls are."""
         done = self.recorded + self.answered + self.failed
         seconds = time.monotonic() - self.began
         parts = [f"{done:,} of {self.total:,} answers"]

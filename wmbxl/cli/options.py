@@ -16,6 +16,7 @@ def options(*decorators: Decorator) -> Decorator:
     """Put several options together, to be listed in this order."""
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
+        """Give a command these options."""
         for decorator in reversed(decorators):
             command = decorator(command)
         return command
