@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 import time
+from email.utils import formatdate
 from pathlib import Path
 
 import pytest
@@ -94,8 +95,9 @@ def test_the_server_says_how_long_to_wait(quick: None) -> None:
         assert time.monotonic() - began >= 1
 
 
-def test_a_server_that_asks_for_too_much_patience_is_not_asked_again(quick: None) -> None:
-    with ScriptedServer([Fail(429, {"Retry-After": "86400"}), Say()]) as server:
+@pytest.mark.parametrize("wait", ["86400", formatdate(time.time() + 86400, usegmt=True)], ids=["seconds", "date"])
+def test_a_server_that_asks_for_too_much_patience_is_not_asked_again(quick: None, wait: str) -> None:
+    with ScriptedServer([Fail(429, {"Retry-After": wait}), Say()]) as server:
         outcome = ask_one(server, call())
     assert isinstance(outcome, CallFailed)
     assert len(server.requests) == 1
