@@ -119,11 +119,13 @@ TOKENS_HELD = 1024  # the most tokens of a document in view at once: few enough 
 class Scratch(NamedTuple):
     """Working memory of a scan.
 
-    Where tokens start and end, in turn; hashes of a stretch of tokens; and for each n the n-gram that is likely next.
+    Where tokens start and end, in turn; hashes and bytes of the tokens before each of a stretch of them; and for each n
+    the n-gram that is likely next.
     """
 
     edges: Array
     prefix: Array
+    reach: Array
     guess: Array
 
 
@@ -131,7 +133,8 @@ def new_scratch() -> Scratch:
     """Return working memory."""
     edges = np.empty(2 * TOKENS_HELD + 2 * WIDTH, dtype=np.int64)
     guess = np.zeros(LONGEST_N, dtype=np.int64)
-    return Scratch(edges, np.empty(2 * LONGEST_N + 1, dtype=np.uint64), guess)
+    stretch = 2 * LONGEST_N + 1
+    return Scratch(edges, np.empty(stretch, dtype=np.uint64), np.empty(stretch, dtype=np.int64), guess)
 
 
 def new_state() -> Array:
@@ -290,24 +293,24 @@ def look_up(slots: Array, hashes: Array, value: np.uint64, shift: np.uint64) -> 
 
 
 @merge
-def confirm(data: Array, edges: Array, first: int, last: int, tables: Tables, at: int, stop: int) -> bool:
-    """Whether the tokens from `first` up to `last` are, byte by byte, ``text[at:stop]`` of the benchmark."""
+def confirm(data: Array, edges: Array, first: int, last: int, tables: Tables, at: int, begun: bool) -> bool:
+    """Whether the tokens from `first` up to `last` stand, byte by byte, at ``text[at:]`` of the benchmark.
+
+    `begun` tells that other tokens stand before them there, so that a space has to come between.
+    """
     release = tables.parameters[RELEASE] != ZERO
     text = tables.text
     for t in range(first, last):
         start, end = edges[2 * t], edges[2 * t + 1]
-        if t > first:
-            if at >= stop or text[at] != 0x20:
-                return False
-            at += 1
-        if stop - at < end - start:
+        if (begun or t > first) and text[at - 1] != 0x20:
             return False
         for place in range(start, end, 8):
             word = word_at(data, place, end)
             if (lower_word(word) if release else word) != word_at(text, at, at + min(8, end - place)):
                 return False
             at += min(8, end - place)
-    return at == stop
+        at += 1
+    return True
 
 
 @inline
@@ -325,7 +328,7 @@ def look_closer(
 
     A window matches only if all its q-grams are known, so first the run of known q-grams around `i` is measured.
     """
-    edges, prefix = scratch.edges, scratch.prefix
+    edges, prefix, reach = scratch.edges, scratch.prefix, scratch.reach
     q, stride = np.int64(tables.parameters[Q]), np.int64(tables.parameters[STRIDE])
     left = right = i
     while left > 0 and left > i - stride + 1 and known(data, edges, left - 1, tables):
@@ -337,12 +340,14 @@ def look_closer(
         return count
     seed, release = tables.parameters[SEED], tables.parameters[RELEASE] != ZERO
     last = min(available, final + tables.ns[-1])
-    prefix[0] = ZERO
+    prefix[0], reach[0] = ZERO, 0
     for t in range(left, last):
-        token = hash_token(data, edges[2 * t], edges[2 * t + 1], release, seed)
-        prefix[t - left + 1] = prefix[t - left] * RADIX + token
+        start, end = edges[2 * t], edges[2 * t + 1]
+        prefix[t - left + 1] = prefix[t - left] * RADIX + hash_token(data, start, end, release, seed)
+        reach[t - left + 1] = reach[t - left] + end - start + 1
+    same, upto = -1, left  # where the benchmark has token `j`, and up to which token it has the same from there
     for j in range(left, final + 1):
-        same, at, seen = -1, -1, 0  # where the benchmark's text begins, how far it was compared, how many tokens it is
+        upto = max(upto, j)
         for k in range(len(tables.ns)):
             n = tables.ns[k]
             if j + n > last:
@@ -353,20 +358,25 @@ def look_closer(
                 gram = look_up(tables.slots, tables.gram_hash, value, tables.parameters[SLOT_SHIFT])
                 if gram < 0:
                     break  # a longer window that matches would begin with this one
-            start, stop = np.int64(tables.gram_start[gram]), np.int64(tables.gram_end[gram])
-            if start != same:
-                same, at, seen = start, start, 0
-            elif stop > at:
-                at += 1
-            if not confirm(data, edges, j + seen, j + n, tables, at, stop):
+            start = np.int64(tables.gram_start[gram])
+            if np.int64(tables.gram_end[gram]) - start != reach[j + n - left] - reach[j - left] - 1:
                 break
-            at, seen = stop, n
+            if start != same:
+                same, upto = start, j
+            if upto < j + n:
+                at = same + reach[upto - left] - reach[j - left]
+                if not confirm(data, edges, upto, j + n, tables, at, upto > j):
+                    same = -1
+                    break
+                upto = j + n
             scratch.guess[k] = gram + 1
             found[count, 0] = doc
             found[count, 1] = gram
             found[count, 2] = edges[2 * j]
             found[count, 3] = edges[2 * (j + n) - 1]
             count += 1
+        if same >= 0:
+            same += reach[j + 1 - left] - reach[j - left]
     return count
 
 
@@ -761,16 +771,18 @@ def find_worst(rows: Array, head: int) -> int:
 
 @jit
 def take_sample(
-    begin: int, found: Array, places: Array, priorities: Array, numbers: Array, owner_bounds: Array, owners: Array,
-    gram_lengths: Array, lengths: int, cap: int, sample: Sample, used: Array,
+    begin: int, found: Array, shift: Array, points: Array, priorities: Array, numbers: Array, owner_bounds: Array,
+    owners: Array, gram_lengths: Array, lengths: int, cap: int, sample: Sample, used: Array,
 ) -> int:  # fmt: skip
     """Put the matches from number `begin` on into the sample, as far as they belong to it.
 
     Parameters
     ----------
     found : int64 array of shape (matches, 4), as `find_matches` leaves it
-    places : int64 array of shape (matches, 4)
-        First code point of each match and the one after the last, first byte in the batch and the one after the last.
+    shift : int64 array
+        What to add to a match's bytes, for each document, so that they are those of the batch.
+    points : int64 array of shape (matches, 2)
+        First code point of each match and the one after the last.
     priorities : int64 array
         Of each match.
     numbers : int64 array
@@ -803,15 +815,16 @@ def take_sample(
                 head[entry] = at + 1
             else:
                 at = worst[entry]
-                if not comes_before(priority, numbers[doc], places[i, 0], rows[at]):
+                if not comes_before(priority, numbers[doc], points[i, 0], rows[at]):
                     limit = max(limit, rows[at, PRIORITY])
                     continue
                 link = rows[at, LINK]
             rows[at, PRIORITY], rows[at, ROW], rows[at, START], rows[at, END] = (
-                priority, numbers[doc], places[i, 0], places[i, 1],
+                priority, numbers[doc], points[i, 0], points[i, 1],
             )  # fmt: skip
             rows[at, GRAM], rows[at, ENTRY], rows[at, LINK] = gram, entry, link
-            rows[at, SOURCE], rows[at, FIRST], rows[at, STOP] = -1 - doc, places[i, 2], places[i, 3]
+            rows[at, SOURCE] = -1 - doc
+            rows[at, FIRST], rows[at, STOP] = found[i, 2] + shift[doc], found[i, 3] + shift[doc]
             if filled[entry] < cap:
                 limit = HIGHEST
             else:

@@ -135,7 +135,7 @@ else:
 
         return types.int64(types.uint64), code
 
-    @numba.njit(forceinline=True, no_cpython_wrapper=True, no_cfunc_wrapper=True, _nrt=False)  # type: ignore[misc]
+    @numba.njit(forceinline=True, no_cpython_wrapper=True, no_cfunc_wrapper=True, _nrt=False)
     def _one_by_one(target, to, word, base):  # type: ignore[no-untyped-def]
         while word != np.uint64(0):
             # Eight at a time, some of them too many: cheaper than to mispredict where each word ends.
