@@ -100,11 +100,13 @@ def test_a_gap_is_told_and_ends_with_3(folder: Path) -> None:
         (["--concurrency", "0"], "concurrency"),
         (["--view", "public=nowhere.json"], "nowhere.json"),
         (["--answer-field", "key"], "--answer-field"),
+        (["--view", "public={folder}/others.json"], "are not in"),
     ],
 )  # fmt: skip
 def test_wrong_usage_ends_with_2_before_anyone_is_asked(folder: Path, options: list[str], told: str) -> None:
+    (folder / "others.json").write_text('["p01", "z"]')
     with ScriptedServer() as server:
-        done = run(*command(folder, server), *options)
+        done = run(*command(folder, server), *(option.format(folder=folder) for option in options))
     assert done.exit_code == 2
     assert told in done.output
     assert not server.requests

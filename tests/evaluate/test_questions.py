@@ -44,6 +44,12 @@ def test_numbers_are_keys_and_types_may_be_absent(tmp_path: Path) -> None:
     assert (question.problem_id, question.answer, question.type) == ("1", "42", "")
 
 
+def test_what_is_no_unicode_is_replaced(tmp_path: Path) -> None:
+    [question] = read_questions(written(tmp_path, {**BLANK, "text": "\ud835?", "correct_answer": "\ud835"})).questions
+    assert question.prompt.startswith("\ufffd?")
+    assert question.answer == "\ufffd"
+
+
 def test_problems_without_a_key_are_all_named(tmp_path: Path) -> None:
     path = written(
         tmp_path, CHOICE, {**BLANK, "correct_answer": ""}, {**BLANK, "problem_id": "c", "correct_answer": None}

@@ -26,6 +26,15 @@ pytestmark = pytest.mark.skipif(
 )
 
 
+EXAMPLES = r"""Tom has 2 apples and buys 3 more. How many apples has he?
+\boxed{5}
+
+A pen costs $4. How much do 3 pens cost?
+\boxed{12}
+
+"""
+
+
 @pytest.fixture(scope="module")
 def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The API of a small model."""
@@ -90,8 +99,9 @@ def test_a_hundred_word_problems(shared: Path, url: str, tmp_path: Path) -> None
     for record in records:
         record["correct_answer"] = record["answer"].rpartition("#### ")[2]
     (tmp_path / "gsm8k.jsonl").write_text("\n".join(map(json.dumps, records)))
-    (tmp_path / "prompt.txt").write_text("{text}\nGive only the final number in \\boxed{}.")
-    traces = evaluate(tmp_path / "gsm8k.jsonl", url, tmp_path / "eval", "--max-tokens", 32,
+    (tmp_path / "prompt.txt").write_text(EXAMPLES + "{text}")
+    traces = evaluate(tmp_path / "gsm8k.jsonl", url, tmp_path / "eval", "--max-tokens", 12,
                       "--prompt", tmp_path / "prompt.txt")  # fmt: skip
     assert len(traces) == 100
-    check(traces, tmp_path / "eval", 32)
+    check(traces, tmp_path / "eval", 12)
+    assert sum(bool(trace["stated"]) for trace in traces) > 50  # so small a model takes up the form, if not the sense

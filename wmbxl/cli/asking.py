@@ -42,7 +42,7 @@ ENDPOINT = options(
     click.option("--requests-per-minute", type=float, metavar="N", help="Requests sent in a minute, at most."),
     click.option("--timeout", default=600.0, show_default=True,
                  help="Seconds of silence after which a try is given up."),
-    click.option("--tries", default=6, show_default=True, help="How often a call is tried, at most."),
+    click.option("--tries", default=8, show_default=True, help="How often a call is tried, at most."),
     click.option("--budget-calls", type=int, metavar="N", help="Calls made, at most."),
     click.option("--budget-tokens", type=int, metavar="N", help="Tokens spent after which no further call is made."),
     click.option("--price", nargs=2, type=float, metavar="IN OUT",

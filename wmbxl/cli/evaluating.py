@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -25,8 +25,8 @@ from wmbxl.cli.asking import (
 )
 from wmbxl.cli.options import named
 from wmbxl.cli.tables import rich_table
-from wmbxl.errors import FieldNotFound
-from wmbxl.evaluate.questions import QuestionSet, read_questions
+from wmbxl.errors import FieldNotFound, UsageError
+from wmbxl.evaluate.questions import Question, QuestionSet, read_questions
 from wmbxl.evaluate.run import VERDICTS, Evaluation, Sampling, evaluate
 from wmbxl.evaluate.tables import by_budget, by_group, by_samples, summary
 from wmbxl.records import get_field
@@ -90,7 +90,7 @@ _SHOWN = {
     show_default=True,
     help="Format of the tables; may be given more than once.",
 )
-@click.option("--out", required=True, metavar="DIR", help="Local folder; holds any number of models.")  # fmt: skip
+@click.option("--out", required=True, metavar="DIR", help="Local folder; holds any number of models.")
 def evaluate_command(**given: Any) -> None:
     """Ask a model every problem of a benchmark, judge its answers, and put both on record.
 
@@ -134,17 +134,40 @@ def _sampling(given: Mapping[str, Any]) -> Sampling:
 
 def _groups(questions: QuestionSet, given: Mapping[str, Any]) -> dict[str, dict[str, list[str]]]:
     """Return the problems of each group, by table."""
-    tables: dict[str, dict[str, list[str]]] = {"by_type": {}, "by_category": {}, "by_view": {}}
-    field = given["category_field"]
-    for question in questions.questions:
-        tables["by_type"].setdefault(question.type or "(none)", []).append(question.problem_id)
-        value = get_field(question.record, field) if field else None
-        for category in value if isinstance(value, list) else [] if value is None else [value]:
-            tables["by_category"].setdefault(str(category), []).append(question.problem_id)
-    if field and not tables["by_category"]:
-        raise FieldNotFound(questions.source, field, questions.questions[0].record, "--category-field")
-    tables["by_view"] = {name: list(read_ids(path, "--view")) for name, path in given["views"].items()}
+    typed = any(question.type for question in questions.questions)
+    tables = {
+        "by_type": _by_value(questions, lambda question: (question.type or "(none)") if typed else None),
+        "by_category": _categories(questions, given["category_field"]) if given["category_field"] else {},
+        "by_view": {name: _view(questions, name, path) for name, path in given["views"].items()},
+    }
     return {name: groups for name, groups in tables.items() if groups}
+
+
+def _by_value(questions: QuestionSet, value_of: Callable[[Question], Any]) -> dict[str, list[str]]:
+    groups: dict[str, list[str]] = {}
+    for question in questions.questions:
+        value = value_of(question)
+        for name in value if isinstance(value, list) else [] if value is None else [value]:
+            groups.setdefault(str(name), []).append(question.problem_id)
+    return groups
+
+
+def _categories(questions: QuestionSet, field: str) -> dict[str, list[str]]:
+    groups = _by_value(questions, lambda question: get_field(question.record, field))
+    if not groups:
+        raise FieldNotFound(questions.source, field, questions.questions[0].record, "--category-field")
+    return groups
+
+
+def _view(questions: QuestionSet, name: str, path: str) -> list[str]:
+    ids = list(read_ids(path, "--view"))
+    strange = sorted(set(ids) - {question.problem_id for question in questions.questions})
+    if strange:
+        raise UsageError(
+            f"--view {name}: {len(strange)} id(s) are not in {questions.source}, such as {strange[0]!r}: give ids of "
+            "this benchmark"
+        )
+    return ids
 
 
 def _publish(evaluation: Evaluation, groups: Mapping[str, dict[str, list[str]]], given: Mapping[str, Any]) -> None:

@@ -10,6 +10,7 @@ from wmbxl.answers.exact import CHOICE
 from wmbxl.benchmark import ANSWER, PROMPT, Benchmark, read_benchmark
 from wmbxl.errors import BenchmarkError, FieldNotFound, UsageError
 from wmbxl.records import get_field
+from wmbxl.text import replace_surrogates
 
 PLACE = "{text}"
 CHOICE_TEMPLATE = (
@@ -128,4 +129,5 @@ def _question(
 ) -> Question:
     kind = str(get_field(record, type_field) or "")
     wording = template or (CHOICE_TEMPLATE if kind == CHOICE else BOXED_TEMPLATE)
-    return Question(name, wording.replace(PLACE, surfaces[PROMPT]), surfaces[ANSWER], kind, record)
+    prompt = replace_surrogates(wording.replace(PLACE, surfaces[PROMPT]))  # requests and records are UTF-8
+    return Question(name, prompt, replace_surrogates(surfaces[ANSWER]), kind, record)
