@@ -20,7 +20,7 @@ pytest.importorskip("openai", reason="the judge is not tested: pip install 'wmbx
 QUESTIONS = QuestionSet(tuple(Question(f"p{k}", f"What is {k}?", str(k), "") for k in range(4)), "bench.jsonl", "")
 TABLE = pd.DataFrame(
     {"model": "m", "problem_id": ["p0", "p1", "p2", "p3"], "is_correct": [True, None, None, None],
-     "step": ["exact", "symbolic", "symbolic", None], "response": [r"\boxed{0}", r"\boxed{one}", r"\boxed{7}", None]},
+     "outcome": ["correct", "undecided", "undecided", None], "step": ["exact", "symbolic", "symbolic", None], "response": [r"\boxed{0}", r"\boxed{one}", r"\boxed{7}", None]},
     dtype=object, index=[3, 1, 2, 0],
 )  # fmt: skip
 
@@ -36,6 +36,7 @@ def test_only_what_is_open_is_asked_and_the_rest_stays():
         assert sorted(prompt.count("What is") for prompt in server.prompts()) == [1, 1]
     assert found["is_correct"].tolist() == [True, True, False, None]
     assert found["step"].tolist() == ["exact", "judge", "judge", None]
+    assert found["outcome"].tolist() == ["correct", "correct", "incorrect", None]
     assert found["judge"].tolist() == [None, "j", "j", None]
     assert found["judge_prompt"].tolist() == [None, PROMPT_VERSION, PROMPT_VERSION, None]
     assert found["response"].tolist() == TABLE["response"].tolist()

@@ -92,8 +92,8 @@ def judge_table(
     Returns
     -------
     pandas.DataFrame
-        The table with the judge's verdicts in ``is_correct, step, reason``; ``judge`` and ``judge_prompt``, the version
-        of the prompt, tell where it was asked.
+        The table with the judge's verdicts in ``is_correct, outcome, step, reason``; ``judge`` and ``judge_prompt``, the
+        version of the prompt, tell where it was asked.
 
     Raises
     ------
@@ -115,6 +115,7 @@ def judge_table(
     verdicts = judge.decide(cases, told)
     columns = {
         "is_correct": [MEANING[verdict.outcome] for verdict in verdicts],
+        "outcome": [verdict.outcome for verdict in verdicts],
         "step": [verdict.step for verdict in verdicts],
         "reason": [verdict.reason for verdict in verdicts],
         "judge": judge.model,

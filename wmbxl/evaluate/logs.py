@@ -27,6 +27,7 @@ from pydantic import BaseModel, ValidationError
 
 from wmbxl.answers import verify
 from wmbxl.errors import FieldNotFound, NothingMatches, UsageError, VerdictError
+from wmbxl.evaluate.judged import MEANING
 from wmbxl.evaluate.questions import Question, QuestionSet
 from wmbxl.filesystems import filesystem_of
 from wmbxl.records import Skip, field_names, get_field, parse_json
@@ -262,7 +263,7 @@ def _compared(sample: Sample, question: Question) -> Record:
     if sample.fault or not (sample.response or "").strip():
         return _row(sample, reason=sample.fault or "no response", type=question.type)
     verdict = verify(str(sample.response), question.answer, question.type)
-    right = {"correct": True, "incorrect": False, "undecided": None}[verdict.outcome]
+    right = MEANING[verdict.outcome]
     return _row(sample, is_correct=right, step=verdict.step, reason=verdict.reason, type=question.type)
 
 
