@@ -20,7 +20,8 @@ pytest.importorskip("openai", reason="the judge is not tested: pip install 'wmbx
 QUESTIONS = QuestionSet(tuple(Question(f"p{k}", f"What is {k}?", str(k), "") for k in range(4)), "bench.jsonl", "")
 TABLE = pd.DataFrame(
     {"model": "m", "problem_id": ["p0", "p1", "p2", "p3"], "is_correct": [True, None, None, None],
-     "outcome": ["correct", "undecided", "undecided", None], "step": ["exact", "symbolic", "symbolic", None], "response": [r"\boxed{0}", r"\boxed{one}", r"\boxed{7}", None]},
+     "outcome": ["correct", "undecided", "undecided", None], "step": ["exact", "symbolic", "symbolic", None],
+     "response": [r"\boxed{0}", r"\boxed{one}", r"\boxed{7}", None]},
     dtype=object, index=[3, 1, 2, 0],
 )  # fmt: skip
 
