@@ -92,8 +92,8 @@ def judge_table(
     Returns
     -------
     pandas.DataFrame
-        The table with the judge's verdicts in ``is_correct, outcome, step, reason``. Where it was asked, ``judge`` is its
-        name and ``judge_prompt`` the version of its prompt.
+        The table with the judge's verdicts in ``is_correct, outcome, step, reason``. Where it was asked, ``judge`` is
+        its name and ``judge_prompt`` the version of its prompt.
 
     Raises
     ------
