@@ -19,7 +19,7 @@ from fsspec import AbstractFileSystem
 
 from wmbxl import formats, readers, stores
 from wmbxl.errors import NothingMatches, UsageError
-from wmbxl.shards import Shards
+from wmbxl.shards import Shards, urls
 from wmbxl.types import LeftOut, ReadOptions, Shard
 
 _TEMPORARY = (".part", ".partial", ".tmp", ".temp", ".crc", ".crdownload", ".download", ".lock", ".swp", "~")
@@ -33,7 +33,7 @@ class Listing:
     left_out: tuple[LeftOut, ...]
 
 
-def list_files(corpus: str, urls: Sequence[str], options: ReadOptions) -> Listing:
+def list_files(corpus: str, places: Sequence[str], options: ReadOptions) -> Listing:
     """Find the files that paths, folders or patterns name.
 
     Raises
@@ -43,11 +43,11 @@ def list_files(corpus: str, urls: Sequence[str], options: ReadOptions) -> Listin
     UsageError
         If one can't be listed.
     """
-    if not urls:
+    if not places:
         raise NothingMatches(f"corpus {corpus}: no path given")
     tables: list[pa.Table] = []
     left_out: dict[str, LeftOut] = {}
-    for url in urls:
+    for url in places:
         files, aside = _expand(corpus, url, options)
         if not len(files):
             beside = f" ({len(aside)} left out, such as {aside[0].url}: {aside[0].reason})" if aside else ""
@@ -57,9 +57,9 @@ def list_files(corpus: str, urls: Sequence[str], options: ReadOptions) -> Listin
     files, doubles = _without_doubles(pa.concat_tables(tables).sort_by("url"))
     left_out.update((item.url, item) for item in doubles)
     shards = Shards(corpus, options, files.drop_columns(_IDENTITY))
-    if left_out and len(urls) > 1:  # what one of them leaves out another may name
-        for shard in shards:
-            left_out.pop(shard.url, None)
+    if left_out and len(places) > 1:  # what one of them leaves out another may name
+        for url in urls(files):
+            left_out.pop(url, None)
     return Listing(shards, tuple(sorted(left_out.values(), key=lambda item: item.url)))
 
 
@@ -192,14 +192,13 @@ def _may_hold(folder: str, pattern: str) -> bool:
 
 def _choose(files: pa.Table, base: str) -> tuple[pa.Table, list[LeftOut]]:
     """Part the files that hold data from hidden, temporary, marker and side files."""
-    urls = [url.decode("utf-8", "surrogateescape") for url in files["url"].to_pylist()]
-    reasons = [_aside(url, base) for url in urls]
-    if any(reason is None and formats.named_records(url) for url, reason in zip(urls, reasons, strict=True)):
+    reasons = [_aside(url, base) for url in urls(files)]
+    if any(reason is None and formats.named_records(url) for url, reason in zip(urls(files), reasons, strict=True)):
         reasons = [
             "plain text beside records" if reason is None and formats.named_text(url) else reason
-            for url, reason in zip(urls, reasons, strict=True)
+            for url, reason in zip(urls(files), reasons, strict=True)
         ]
-    left_out = [LeftOut(url, reason) for url, reason in zip(urls, reasons, strict=True) if reason]
+    left_out = [LeftOut(url, reason) for url, reason in zip(urls(files), reasons, strict=True) if reason]
     return files.filter(pa.array([reason is None for reason in reasons], pa.bool_())), left_out
 
 
@@ -232,7 +231,7 @@ def _without_doubles(files: pa.Table) -> tuple[pa.Table, list[LeftOut]]:
     kept = first[which]
     left_out: list[LeftOut] = []
     for row in np.flatnonzero(kept != np.arange(len(kept))).tolist():
-        url, before = (files["url"][i].as_py().decode("utf-8", "surrogateescape") for i in (row, int(kept[row])))
+        url, before = urls(files.take([row, int(kept[row])]))
         if os.path.realpath(url) != os.path.realpath(before):  # by a rare chance two names have one hash
             kept[row] = row
         elif url != before:

@@ -49,7 +49,7 @@ class Shards(Sequence[Shard]):
         batches = []
         while held := list(islice(rest, _HELD)):
             columns = [
-                [shard.url.encode("utf-8", "surrogateescape") for shard in held],
+                [_as_bytes(shard.url) for shard in held],
                 [shard.start for shard in held],
                 [shard.stop for shard in held],
                 [shard.unit == "row_groups" for shard in held],
@@ -67,8 +67,8 @@ class Shards(Sequence[Shard]):
         for batch in self.table.to_batches(_HELD):
             for url, start, stop, groups, size, version, weight in zip(*(c.to_pylist() for c in batch), strict=True):
                 yield Shard(
-                    self.corpus, url.decode("utf-8", "surrogateescape"), start, stop,
-                    "row_groups" if groups else "bytes", size, version, weight, self.options,
+                    self.corpus, _as_url(url), start, stop, "row_groups" if groups else "bytes", size, version, weight,
+                    self.options,
                 )  # fmt: skip
 
     def __getitem__(self, which):  # type: ignore[no-untyped-def]
@@ -78,3 +78,17 @@ class Shards(Sequence[Shard]):
         if not -len(self) <= which < len(self):
             raise IndexError(f"no shard {which} of {len(self)}")
         return next(iter(Shards(self.corpus, self.options, self.table.slice(which % len(self), 1))))
+
+
+def urls(table: pa.Table) -> Iterator[str]:
+    """Yield the files that a table of shards names."""
+    for batch in table.select(["url"]).to_batches(_HELD):
+        yield from map(_as_url, batch.column(0).to_pylist())
+
+
+def _as_bytes(url: str) -> bytes:
+    return url.encode("utf-8", "surrogateescape")
+
+
+def _as_url(data: bytes) -> str:
+    return data.decode("utf-8", "surrogateescape")

@@ -26,6 +26,15 @@ pytestmark = pytest.mark.skipif(
 )
 
 
+EXAMPLES = r"""Tom has 2 apples and buys 3 more. How many apples has he?
+\boxed{5}
+
+A pen costs $4. How much do 3 pens cost?
+\boxed{12}
+
+"""
+
+
 @pytest.fixture(scope="module")
 def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The API of a small model."""
@@ -44,10 +53,20 @@ def evaluate(benchmark: Path, url: str, out: Path, *options: object) -> list[dic
     command = ["evaluate", "--benchmark", benchmark, "--model", "smollm2", "--temperature", 0, "--seed", 7,
                "-B", 500, "--out", out, *options]  # fmt: skip
     run(*command, "--base-url", url, "--concurrency", 2)
-    first = (out / "traces.jsonl").read_bytes()
+    first = said(out)
     run(*command, "--replay")
-    assert (out / "traces.jsonl").read_bytes() == first
-    return [json.loads(line) for line in first.splitlines()]
+    second = said(out)
+    # The slow checks have time limits, so on a busy machine one may be left undecided.
+    assert [without_verdict(trace) for trace in second] == [without_verdict(trace) for trace in first]
+    return second
+
+
+def said(out: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (out / "traces.jsonl").read_text().splitlines()]
+
+
+def without_verdict(trace: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in trace.items() if name not in ("outcome", "step", "reason")}
 
 
 def check(traces: list[dict[str, Any]], out: Path, max_tokens: int) -> None:
@@ -60,7 +79,9 @@ def check(traces: list[dict[str, Any]], out: Path, max_tokens: int) -> None:
         assert trace["latency"] > 0
         if trace["state"] == "answered":
             verdict = verify(trace["response"], trace["answer"], trace["type"])
-            assert (trace["outcome"], trace["step"]) == (verdict.outcome, verdict.step)
+            assert (trace["stated"], trace["expected"]) == (list(verdict.stated), list(verdict.expected))
+            if verdict.step in ("extract", "exact"):
+                assert (trace["outcome"], trace["step"]) == (verdict.outcome, verdict.step)
     outcomes = [trace["outcome"] for trace in traces]
     right, decided = outcomes.count("correct"), outcomes.count("correct") + outcomes.count("incorrect")
     [row] = pd.read_csv(out / "summary.csv").to_dict("records")
@@ -90,8 +111,9 @@ def test_a_hundred_word_problems(shared: Path, url: str, tmp_path: Path) -> None
     for record in records:
         record["correct_answer"] = record["answer"].rpartition("#### ")[2]
     (tmp_path / "gsm8k.jsonl").write_text("\n".join(map(json.dumps, records)))
-    (tmp_path / "prompt.txt").write_text("{text}\nGive only the final number in \\boxed{}.")
-    traces = evaluate(tmp_path / "gsm8k.jsonl", url, tmp_path / "eval", "--max-tokens", 32,
+    (tmp_path / "prompt.txt").write_text(EXAMPLES + "{text}")
+    traces = evaluate(tmp_path / "gsm8k.jsonl", url, tmp_path / "eval", "--max-tokens", 12,
                       "--prompt", tmp_path / "prompt.txt")  # fmt: skip
     assert len(traces) == 100
-    check(traces, tmp_path / "eval", 32)
+    check(traces, tmp_path / "eval", 12)
+    assert sum(bool(trace["stated"]) for trace in traces) > 50  # so small a model takes up the form, if not the sense

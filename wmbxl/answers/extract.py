@@ -12,7 +12,8 @@ LOOKED_AT = 100_000
 
 _ANNOUNCED = re.compile(r"(?:\banswer\b\**(?:[ \t]+is\b|[ \t]*[:=])|####)[ \t]*:?[ \t]*([^\n]+)", flags=re.IGNORECASE)
 _FORMULA = re.compile(r"\$\$([^$]+)\$\$|\$([^$\n]+)\$|\\\[((?:[^\\]|\\[^\[\]])+)\\\]|\\\(((?:[^\\]|\\[^()])+)\\\)")
-_WRAPPED = re.compile(r"^[\s*]*(?:\$+|\\\(|\\\[)?(.*?)(?:\$+|\\\)|\\\])?[\s*.]*$", flags=re.DOTALL)
+_DELIMITERS = (("$$", "$$"), ("$", "$"), (r"\(", r"\)"), (r"\[", r"\]"))
+_SHORT = 200
 _OPENERS, _CLOSERS = "({[", ")}]"
 
 
@@ -63,16 +64,25 @@ def stated(response: str, wanted: int) -> Stated:
     if len(formulas) >= wanted:
         return Stated(tuple(formulas[-wanted:]), sure=False)
     bare = tail.strip()
-    return Stated((bare,) if bare and not re.search(r"[A-Za-z]{2,}\s+[A-Za-z]{2,}|\n", bare) else (), sure=False)
+    prose = len(bare) > _SHORT or re.search(r"[A-Za-z]{2,}\s+[A-Za-z]{2,}|\n", bare)
+    return Stated((bare,) if bare and not prose else (), sure=False)
 
 
 def _listed(line: str, wanted: int) -> tuple[str, ...]:
     formulas = [match[match.lastindex or 0].strip() for match in _FORMULA.finditer(line)]
     if len(formulas) == wanted:
         return tuple(formulas)
-    whole = _WRAPPED.sub(r"\1", line)
+    whole = _unwrapped(line)
     parts = split(whole)
     return tuple(parts) if len(parts) == wanted else (whole,)
+
+
+def _unwrapped(line: str) -> str:
+    whole = line.lstrip(" \t*").rstrip(" \t*.")
+    for opener, closer in _DELIMITERS:
+        if whole.startswith(opener) and whole.endswith(closer) and len(whole) > len(opener + closer):
+            return whole[len(opener) : -len(closer)].strip()
+    return whole
 
 
 def split(listed: str) -> list[str]:
@@ -84,12 +94,10 @@ def split(listed: str) -> list[str]:
     ['f(a, b)', '\\frac{c}{d}', 'e']
     """
     parts, depth, start = [], 0, 0
-    for match in re.finditer(r"\\text\{\s*and\s*\}|\band\b|\\.|[()\[\]{},;]", listed):
+    for match in re.finditer(r"\\text\{ {0,9}and {0,9}\}|\band\b|\\.|[()\[\]{},;]", listed):
         mark = match[0]
-        if mark[-1] in _OPENERS and len(mark) == 1:
-            depth += 1
-        elif mark in tuple(_CLOSERS):
-            depth -= 1
+        if not mark.startswith(r"\text") and mark[-1] in _OPENERS + _CLOSERS:
+            depth += 1 if mark[-1] in _OPENERS else -1
         elif depth == 0 and (mark in (",", ";", "and") or mark.startswith(r"\text")):
             parts.append(listed[start : match.start()])
             start = match.end()

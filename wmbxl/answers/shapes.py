@@ -47,7 +47,7 @@ class Shapes:
         found: list[str] = []
         for name in size:
             found += self.resolve(self.sizes[name]) if name in self.sizes else [name]
-        return tuple(sorted(found))
+        return tuple(found)
 
     def of(self, symbol: Term) -> Shape:
         """Say which shape a symbol has."""
@@ -83,7 +83,9 @@ def assignments(terms: Sequence[Term]) -> list[Shapes]:
                 continue
             found.append(Shapes(kinds, dict(inference.sizes), by_index))
         if found:
-            return found[:ASSIGNMENTS]
+            # A calligraphic symbol is a number only if it can't be a matrix.
+            bold = [shapes for shapes in found if "scalar" not in shapes.kinds.values()]
+            return (bold or found)[:ASSIGNMENTS]
     raise NotUnderstood(problem)
 
 
@@ -107,9 +109,11 @@ def _kinds(names: Sequence[str]) -> Iterator[dict[str, Kind]]:
         else:
             options.append(("column", "row") if small else ("matrix",))
     # Columns before rows, and few exceptions before many.
-    combined = sorted(product(*options), key=lambda kinds: sum(kind in ("row", "scalar") for kind in kinds)) if len(
-        names
-    ) <= 10 else [tuple(option[0] for option in options)]
+    combined = (
+        sorted(product(*options), key=lambda kinds: sum(kind in ("row", "scalar") for kind in kinds))
+        if len(names) <= 10
+        else [tuple(option[0] for option in options)]
+    )
     for kinds in combined:
         yield dict(zip(names, kinds, strict=True))
 
@@ -149,6 +153,8 @@ class _Inference:
                 return self._shapes.of(term)
             case "constant":
                 return {"1": (("ones",), ()), "0": "identity"}.get(term.name) if term.name in "01" else None  # type: ignore[return-value]
+            case "either":
+                return self.shape(args[0] if term.name == "call" else args[1])
             case "call":
                 head = self.shape(args[0])
                 for arg in args[1:]:
@@ -171,7 +177,11 @@ class _Inference:
             case "neg" | "conj":
                 return self.shape(args[0])
             case "abs":
-                self._square(self.shape(args[0]))
+                inner = self.shape(args[0])
+                names = {part.name for part in args[0].walk() if part.op == "sym"}
+                if isinstance(inner, tuple) and not any(self._shapes.kinds.get(name) == "matrix" for name in names):
+                    raise NotUnderstood("the determinant of an outer product")  # which is always 0
+                self._square(inner)
                 return None
             case "norm":
                 self.shape(args[0])
@@ -185,7 +195,7 @@ class _Inference:
                     raise NotUnderstood("a Kronecker product with an identity of unknown size")
                 if left is None or right is None:
                     return left or right
-                return tuple(sorted(left[0] + right[0])), tuple(sorted(left[1] + right[1]))
+                return left[0] + right[0], left[1] + right[1]
             case "matrix":
                 self._scalars([self.shape(arg) for arg in args])
                 rows = int(term.name)
@@ -201,6 +211,8 @@ class _Inference:
 
     def _function(self, term: Term) -> Shape:
         shapes = [self.shape(arg) for arg in term.args]
+        if not shapes:
+            raise NotUnderstood(f"{term.name} of nothing")
         if term.name in ("tr", "det"):
             if shapes[0] == "identity":
                 raise NotUnderstood(f"{term.name} of an identity of unknown size")
@@ -214,7 +226,7 @@ class _Inference:
             return (_fixed(len(shapes)),) * 2
         if term.name in ("diag", "vec") and isinstance(first, tuple):
             if term.name == "vec":
-                return tuple(sorted(first[0] + first[1])), ()
+                return first[0] + first[1], ()
             if () in first:
                 size = first[0] or first[1]
                 return size, size
@@ -270,6 +282,10 @@ class _Inference:
                 left.remove(name)
                 right.remove(name)
         if not left and not right:
+            return
+        if len(left) == len(right) > 1:  # of Kronecker products, whose factors are taken to fit one by one
+            for pair in zip(left, right, strict=True):
+                self._unify(pair[:1], pair[1:])
             return
         for one, other in ((left, right), (right, left)):
             if len(one) == 1 and other and not _is_fixed(one[0]):

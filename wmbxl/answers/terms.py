@@ -39,6 +39,8 @@ class Term:
             yield from arg.walk()
 
 
+# Operations whose name is a dummy.
+BINDERS = ("sum", "prod", "int", "max", "min", "sup", "inf")
 NOTHING = Term("nothing")
 ONE = Term("num", name="1")
 TWO = Term("num", name="2")
@@ -47,11 +49,17 @@ _OPENERS = {"(": ")", "[": "]", "{": "}"}
 _BARS = ("|", "||")
 _BIG = ("sum", "prod", "int")
 _EXTREMA = ("max", "min", "sup", "inf")
-_ELEMENTARY = frozenset("log ln lg exp sin cos tan cot sec csc arcsin arccos arctan sinh cosh tanh".split())
-_FUNCTIONS = _ELEMENTARY | frozenset(["det", "tr", "diag", "blkdiag", "vec", "rank", "Re", "Im", "arg", "sinc", "erf", "erfc"])
-_FUNCTIONS |= {"sgn", "Var", "Cov"}
+_FUNCTIONS = frozenset(
+    "log ln lg exp sin cos tan cot sec csc arcsin arccos arctan sinh cosh tanh det tr diag vec Re Im arg sinc erf erfc "
+    "sgn".split()
+)
+_NESTED_CALLS = 5  # each has two readings
 # Letters that are functions even of a sum: a(b+c) is a product, f(b+c) is not.
-_CALLED = frozenset(["f", "g", "F", "Q", "J", "u", "\\Gamma", "\\delta", "\\psi", "\\Psi", "mathbb:1", "cal:Q", "cal:CN"])
+_CALLED = frozenset(
+    ["f", "g", "F", "Q", "J", "u", "\\Gamma", "\\delta", "\\psi", "\\Psi", "mathbb:1", "cal:Q", "cal:CN"]
+)
+# Operators that are only names where they stand as a script.
+_LABELS = frozenset("max min sup inf det arg tr lim vec diag rank sin cos log".split())
 _ADJOINTS = {"H": "herm", "T": "trans", "*": "conj", "\\dagger": "dagger"}
 
 
@@ -111,11 +119,12 @@ def _spelled(tokens: Tokens, words: frozenset[str]) -> Tokens:
 class _Reader:
     """Recursive descent over tokens."""
 
-    def __init__(self, tokens: Tokens) -> None:
+    def __init__(self, tokens: Tokens, calls: int = 0) -> None:
         self._tokens = tokens
         self._place = 0
         self._bars: list[str] = []  # delimiters |…| that are open
         self._integrals = 0  # in which a d ends the integrand
+        self._calls = calls  # that are open
 
     def everything(self) -> Term:
         """Read all tokens: a list, relation, interval, set or sum."""
@@ -149,7 +158,7 @@ class _Reader:
 
     def _inside(self, tokens: Sequence[Token]) -> Term:
         """Read tokens of an argument by themselves."""
-        return _Reader(tuple(tokens)).everything()
+        return _Reader(tuple(tokens), self._calls).everything()
 
     # Lists, relations, sums, products
 
@@ -185,7 +194,7 @@ class _Reader:
     def _product(self, implicit_only: bool = False) -> Term:
         factors = [self._factor()]
         while True:
-            if self._starts_factor() and not (implicit_only and self._peek().kind == "command" and len(factors)):
+            if self._starts_factor() and not (implicit_only and self._peek().kind == "command"):
                 following = self._factor()
                 if following.op == "num" and factors[-1].op == "num":
                     raise NotUnderstood("numbers side by side")
@@ -219,7 +228,12 @@ class _Reader:
 
     def _ends_integral(self) -> bool:
         token, variable = self._peek(), self._peek(1)
-        return self._integrals > 0 and token.kind == "letter" and token.text == "d" and variable.kind in ("letter", "accent")
+        return (
+            self._integrals > 0
+            and token.kind == "letter"
+            and token.text == "d"
+            and variable.kind in ("letter", "accent")
+        )
 
     # Factors
 
@@ -265,6 +279,8 @@ class _Reader:
         closer = self._take(")", "]", "}")
         if not closer:
             raise NotUnderstood("a bracket that does not close")
+        if opener + closer == "[]" and len(items) > 1 and self._peek().kind == "^":
+            return Term("matrix", items, "1")
         if len(items) == 2 and "{" not in opener and "}" not in closer and opener + closer != "()":
             return Term("interval", items, opener + closer)
         if opener == "{" and (len(items) != 1 or (self._over() and self._place == len(self._tokens))):
@@ -293,8 +309,6 @@ class _Reader:
             return self._expectation()
         if token.kind == "letter" and token.text == "P" and token.font == "mathbb":
             return self._probability()
-        if token.kind == "word" and token.text in ("e", "E") and self._opens():
-            return self._expectation()
         term = _constant(token, self._peek())
         if term is not None:
             return term
@@ -322,30 +336,32 @@ class _Reader:
         return (inverse or _adjoint(script) is not None) and following.kind == "mark" and following.text == "("
 
     def _call(self, symbol: Term) -> Term:
-        script = self._next().args[0] if self._peek().kind == "^" else None
-        start = self._place
-        try:
-            inner = self._bracket()
-        except NotUnderstood:
-            self._place = start
-            return symbol if script is None else _raise(symbol, script)
-        args = inner.args if inner.op in ("tuple", "interval") else (inner,)
+        """Read a symbol with a bracket after it: a function of what is in it, or a product with it."""
+        if self._calls == _NESTED_CALLS:
+            raise NotUnderstood("deeply nested calls")
+        before = self._next().args[0] if self._peek().kind == "^" else None
+        self._calls += 1
+        inner = self._bracket()
+        self._calls -= 1
+        after = self._next().args[0] if self._peek().kind == "^" else None
         if inner.op == "chain":
             raise NotUnderstood("a relation as an argument")
-        listed = len(args) != 1
-        summed = args and args[0].op in ("add", "neg", "mul", "frac", "slash")
-        called = listed or symbol.name in _CALLED or not summed
-        term = Term("call", (symbol, *args), "list" if listed else "apply" if called else "product")
-        return term if script is None else _raise(term, script)
+        args = _listed(inner)
+        call = _raised(_raised(Term("call", (symbol, *args)), before), after)
+        if len(args) != 1:
+            return call
+        simple = symbol.name in _CALLED or inner.op in ("sym", "num", "either")
+        usual = "call" if simple and not (before and is_bold(inner)) else "product"
+        return Term("either", (call, Term("mul", (_raised(symbol, before), _raised(inner, after)))), usual)
 
     def _expectation(self) -> Term:
         over = ""
         if self._peek().kind == "_":
             over = " ".join(term.name for term in self._inside(self._next().args[0]).walk() if term.op == "sym")
-        term = Term("expectation", (self._argument(),), over)
-        if any(arg.op in ("tuple", "chain", "set") for arg in term.args):
+        body = _unbraced(self._argument())
+        if body.op in ("tuple", "chain", "set"):
             raise NotUnderstood("an expectation of a list")
-        return Term("expectation", (_unbraced(term.args[0]),), over)
+        return Term("expectation", (body,), over)
 
     def _probability(self) -> Term:
         event = _unbraced(self._argument())
@@ -355,9 +371,9 @@ class _Reader:
         less, more = inner.args if inner.name in ("<", "<=") else inner.args[::-1]
         difference = Term("add", (more, Term("neg", (less,))))
         if inner.name in ("<", ">"):
-            return Term("call", (Term("sym", (), "P<"), difference), "list")
+            return Term("call", (Term("sym", (), "P<"), difference))
         complement = Term("add", (less, Term("neg", (more,))))
-        return Term("add", (ONE, Term("neg", (Term("call", (Term("sym", (), "P<"), complement), "list"),))))
+        return Term("add", (ONE, Term("neg", (Term("call", (Term("sym", (), "P<"), complement)),))))
 
     # Commands
 
@@ -392,8 +408,7 @@ class _Reader:
         if below and name != "log":
             raise NotUnderstood(f"a subscript of {name}")
         argument = _unbraced(self._argument())
-        listed = argument.args if argument.op in ("tuple", "interval", "set") else (argument,)
-        term = Term("log", (argument, self._inside(below))) if below else Term("function", listed, name)
+        term = Term("log", (argument, self._inside(below))) if below else Term("function", _listed(argument), name)
         if not above:
             return term
         power = self._inside(above)
@@ -418,7 +433,9 @@ class _Reader:
         below, above = self._scripts()
         if name == "int":
             return self._integral(below, above)
-        upper = self._inside(above) if above else NOTHING
+        return self._over_ranges(name, below, self._inside(above) if above else NOTHING)
+
+    def _over_ranges(self, name: str, below: Tokens, upper: Term) -> Term:
         ranges = _ranges(below, upper)
         body = self._product()
         for dummy, bounds in reversed(ranges):
@@ -443,12 +460,8 @@ class _Reader:
             raise NotUnderstood(f"a superscript of {name}")
         if not below:
             items = _unbraced(self._argument())
-            return Term("function", items.args if items.op in ("tuple", "set", "interval") else (items,), name)
-        ranges = _ranges(below, NOTHING)
-        body = self._product()
-        for dummy, bounds in reversed(ranges):
-            body = Term(name, (body, *bounds), dummy)
-        return body
+            return Term("function", _listed(items), name)
+        return self._over_ranges(name, below, NOTHING)
 
     # Scripts
 
@@ -472,6 +485,10 @@ def _times(factors: Sequence[Term]) -> Term:
     return factors[0] if len(factors) == 1 else Term("mul", tuple(factors))
 
 
+def _listed(term: Term) -> tuple[Term, ...]:
+    return term.args if term.op in ("tuple", "interval", "set") else (term,)
+
+
 def _unbraced(term: Term) -> Term:
     return term.args[0] if term.op == "braced" else term
 
@@ -488,9 +505,10 @@ def _in_unit(before: Term, term: Term) -> Term:
 def _constant(token: Token, following: Token) -> Term | None:
     if token.kind != "letter" or token.font not in ("", "roman", "sans"):
         return None
-    if token.text == "\\pi" and following.kind not in ("_", "^"):
+    labelled = following.kind == "^" and _label(following.args[0]) is not None
+    if token.text == "\\pi" and following.kind != "_" and not labelled:
         return Term("constant", name="pi")
-    if token.text in ("e", "\\mathrm{e}") and following.kind == "^" and _label(following.args[0]) is None:
+    if token.text in ("e", "\\mathrm{e}") and following.kind == "^" and not labelled:
         return Term("constant", name="e")
     if token.text == "\\imaginary" or (token.text in ("i", "j") and token.font in ("roman", "sans")):
         return Term("constant", name="i")
@@ -519,7 +537,7 @@ def _indices(tokens: Tokens) -> tuple[Term, ...]:
     """Read a subscript: what stands between commas, and letters side by side, are indices of their own."""
     found: list[Term] = []
     for part in _parts(tokens, {","}):
-        if all(token.kind in ("letter", "number", "word") or token.text in OPERATOR_LABELS for token in part):
+        if all(token.kind in ("letter", "number", "word") or token.text in _LABELS for token in part):
             for token in part:
                 if token.kind == "number":
                     found.append(Term("num", name=token.text))
@@ -532,9 +550,6 @@ def _indices(tokens: Tokens) -> tuple[Term, ...]:
         else:
             found.append(_Reader(part).everything())
     return tuple(found)
-
-
-OPERATOR_LABELS = frozenset(["max", "min", "sup", "inf", "det", "arg", "tr", "lim", "vec", "diag", "rank", "sin", "cos", "log"])
 
 
 def _parts(tokens: Tokens, marks: set[str]) -> list[Tokens]:
@@ -553,7 +568,7 @@ def _label(tokens: Tokens) -> tuple[Term, ...] | None:
     r"""Read a superscript that is a name or an index, as in ``x^{(k)}``, ``x^\star`` or ``x^{\mathrm{opt}}``."""
     if len(tokens) == 1:
         token = tokens[0]
-        if token.kind == "word" or (token.kind == "command" and token.text in OPERATOR_LABELS):
+        if token.kind == "word" or (token.kind == "command" and token.text in _LABELS):
             return _indices(tokens)
         if (token.text, token.kind) in (("\\star", "letter"), ("'", "mark"), ("+", "mark"), ("-", "mark")):
             return (Term("label", (), token.text),)
@@ -578,6 +593,10 @@ def _adjoint(tokens: Tokens) -> list[str] | None:
     return ["inverse"] * inverse + [_ADJOINTS[name] for name in names]
 
 
+def _raised(term: Term, script: Tokens | None) -> Term:
+    return term if script is None else _raise(term, script)
+
+
 def _raise(term: Term, script: Tokens) -> Term:
     adjoint = _adjoint(script)
     # T is a number where it stands over one: (1+r)^T.
@@ -586,6 +605,8 @@ def _raise(term: Term, script: Tokens) -> Term:
         for name in adjoint:
             term = Term("pow", (term, Term("neg", (ONE,)))) if name == "inverse" else Term(name, (term,))
         return term
+    if len(script) == 1 and script[0].text == "circ":
+        return Term("mul", (term, Term("unit", name="degree")))
     if _label(script) is not None and script[0].text != "(" and term.op != "constant":
         raise NotUnderstood("a label on a formula")
     return Term("pow", (term, _Reader(script).everything()))
@@ -631,7 +652,7 @@ def _domain(term: Term) -> Term:
     if term.op == "setminus":
         removed = term.args[1]
         return Term("domain", (term.args[0], *(removed.args if removed.op in ("set", "braced") else (removed,))))
-    if term.op == "set" or term.op == "braced":
+    if term.op in ("set", "braced"):
         if any(part.name == "..." for part in term.walk()):
             raise NotUnderstood("a set with dots")
         return Term("set", term.args)
@@ -646,15 +667,16 @@ def label_names(term: Term) -> set[str]:
 
 
 def _collect(term: Term, bound: frozenset[str], found: set[str]) -> None:
-    if term.op in ("sum", "prod", "int", "max", "min", "sup", "inf"):
+    if term.op in BINDERS:
         bound |= {term.name}
     if term.op == "sym":
         if key(term) in bound:
             return
         flat = [arg.name for index in term.args for arg in (index.args if index.op == "upper" else (index,))]
-        found.add(term.name + (f"_{''.join(flat)}" if len([name for name in flat if re.fullmatch("[A-Za-z]", name)]) > 1 else ""))
+        letters = sorted(name for name in flat if re.fullmatch("[A-Za-z]", name))
+        found.add(term.name + (f"_{''.join(letters)}" if len(letters) > 1 else ""))
         return
     if term.op == "unit":
         found.add("unit")
-    for arg in term.args:
+    for arg in term.args[:1] if term.op == "either" else term.args:
         _collect(arg, bound, found)
