@@ -16,19 +16,20 @@ from click.testing import CliRunner, Result
 from tests.train.records import benchmark, config_file, settings
 from wmbxl.cli import main
 
+GRPO = {"steps": 6, "prompts": 4, "completions": 4, "max_tokens": 4, "batch": 4, "write_batch": 8, "check_every": 2}
+
 
 def small(folder: Path, tiny: str, **more: Any) -> dict[str, Any]:
     common = {
         "model": {"name": tiny},
         "learning_rate": 0.1,
-        "batch": 16,
-        "checks": {"every": 2, "max_tokens": 4},
+        "checks": {"max_tokens": 4},
     }
     return settings(folder, benchmark(), **{**common, **more})
 
 
 def grpo(folder: Path, tiny: str, **more: Any) -> dict[str, Any]:
-    return small(folder, tiny, **{"steps": 6, "prompts": 4, "completions": 4, "max_tokens": 4, **more})
+    return small(folder, tiny, **{**GRPO, **more})
 
 
 def run(method: str, folder: Path, content: dict[str, Any]) -> Result:
@@ -46,7 +47,7 @@ def weights(out: Path) -> bytes:
 
 
 def test_grpo_teaches_what_is_rewarded(tiny: str, tmp_path: Path) -> None:
-    content = grpo(tmp_path, tiny, steps=12, checks={"every": 6, "max_tokens": 4},
+    content = grpo(tmp_path, tiny, steps=12, check_every=6,
                    evaluation={"max_tokens": 4, "temperature": 1.0, "samples": 4})  # fmt: skip
     done = run("grpo", tmp_path, content)
     assert done.exit_code == 0, done.output
@@ -62,7 +63,7 @@ def test_grpo_teaches_what_is_rewarded(tiny: str, tmp_path: Path) -> None:
     assert steps[-1]["reward"] > 0.9
 
     rollouts = pd.read_parquet(out / "completions" / "completions_00001.parquet")
-    assert len(rollouts) == 16
+    assert len(rollouts) == 8
     assert set(rollouts["verified"]) <= {0.0, 1.0}
     assert ((rollouts["outcome"] == "correct") == (rollouts["verified"] == 1)).all()
 
@@ -158,7 +159,7 @@ doc_to_choice: ["The answer is A.", "The answer is B."]
 doc_to_target: "{{{{key}}}}"
 metric_list: [{{metric: acc}}]
 """)
-    content = grpo(tmp_path, tiny, steps=8, checks={"every": 8, "max_tokens": 4},
+    content = grpo(tmp_path, tiny, steps=8, check_every=8,
                    regression={"tasks": ["letters"], "task_folder": str(tasks)})  # fmt: skip
     done = run("grpo", tmp_path, content)
     assert done.exit_code == 0, done.output

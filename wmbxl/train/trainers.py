@@ -85,6 +85,7 @@ def _grpo(config: GrpoConfig) -> dict[str, Any]:
         "num_generations": config.completions,
         "num_generations_eval": 1,
         "gradient_accumulation_steps": config.prompts * config.completions // config.batch,
+        "steps_per_generation": config.write_batch // config.batch,
         "max_completion_length": config.max_tokens,
         "temperature": config.temperature,
         "beta": config.kl,
@@ -92,8 +93,8 @@ def _grpo(config: GrpoConfig) -> dict[str, Any]:
         "scale_rewards": "group",
         "eval_strategy": "steps",
         "save_strategy": "steps",
-        "eval_steps": config.checks.every,
-        "save_steps": config.checks.every,
+        "eval_steps": config.check_every,
+        "save_steps": config.check_every,
         "log_completions": True,
         "num_completions_to_print": 0,
     }
@@ -148,7 +149,7 @@ def make_trainer(
         processing_class=tokenizer,
         callbacks=list(callbacks),
         items=validation,
-        checks=config.checks,
+        config=config,
         **more,
     )
     made.remove_callback(library("transformers").PrinterCallback)

@@ -54,13 +54,14 @@ def localise(model: ModelConfig, folder: Path) -> str:
     """
     if model.gguf_file is None:
         return model.name
-    if not (folder / "config.json").exists():
+    if not folder.exists():
         transformers = library("transformers")
         where = {"gguf_file": model.gguf_file, "revision": model.revision}
-        transformers.AutoTokenizer.from_pretrained(model.name, **where).save_pretrained(folder)
-        # The configuration is written last, so a folder that has one is whole.
+        part = folder.with_name(f"{folder.name}.part")
+        transformers.AutoTokenizer.from_pretrained(model.name, **where).save_pretrained(part)
         loaded = transformers.AutoModelForCausalLM.from_pretrained(model.name, dtype=model.dtype, **where)
-        loaded.save_pretrained(folder)
+        loaded.save_pretrained(part)
+        part.rename(folder)
     return str(folder)
 
 
