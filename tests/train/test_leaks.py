@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
-from tests.train.records import WORDS, benchmark, record, settings, written
+from tests.train.records import WORDS, benchmark, config_file, record, settings, written
+from wmbxl.cli import main
 from wmbxl.errors import BenchmarkError, LeakError, UsageError
 from wmbxl.text import Normaliser, ngrams
 from wmbxl.train.run import prepare
@@ -101,6 +104,15 @@ def test_overlap_is_that_of_the_definition_on_real_problems(tmp_path: Path, shar
     assert not any(windows(item.text) & in_test for item in (*found.train, *found.validation))
     texts = {problem["problem_id"]: problem["text"] for problem in map(json.loads, lines.splitlines())}
     assert all(windows(texts[name]) & in_test for name in leaking)
+
+
+def test_without_its_packages_the_extra_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "torch", None)
+    done = CliRunner().invoke(main, ["train", "grpo", config_file(tmp_path, settings(tmp_path, benchmark()))])
+    assert done.exit_code == 2
+    assert "training needs torch" in done.output
+    assert "pip install 'wmbxl[train]'" in done.output
+    assert not (tmp_path / "run").exists()
 
 
 def test_nothing_left_to_train_on(tmp_path: Path) -> None:

@@ -22,13 +22,16 @@ pytestmark = pytest.mark.skipif(
 )
 METHODS = {
     "grpo": {"steps": 2, "prompts": 2, "completions": 4, "max_tokens": 24, "check_every": 1},
-    "sft": {"epochs": 1, "examples": 12},
+    "sft": {"epochs": 1, "examples": 4},
 }
 
 
 def problems() -> list[dict[str, object]]:
-    """The demo's problems; those of its last three papers are the test."""
-    records = [dict(problem.record) for problem in demo_benchmark().problems]
+    """The shortest problem of each of the demo's papers; the last three are the test."""
+    everything = sorted(
+        (dict(problem.record) for problem in demo_benchmark().problems), key=lambda one: -len(one["text"])
+    )
+    records = {str(record["paper_id"]): record for record in everything}.values()
     return [record | {"split": "test" if str(record["paper_id"]) > "demo-paper-09" else "train"} for record in records]
 
 
@@ -52,7 +55,7 @@ def test_a_few_steps(method: str, tmp_path: Path) -> None:
     about = json.loads((out / "training.json").read_text())
     assert about["status"] == "complete"
     assert (out / "model" / "model.safetensors").stat().st_size > 4e8
-    assert pd.read_csv(out / "checks.csv")["step"].tolist() == [0, *range(1, about["steps"] + 1)][-3:]
+    assert pd.read_csv(out / "checks.csv")["step"].tolist() == ([0, 1, 2] if method == "grpo" else [0, 2])
     if method == "grpo":
         rollouts = pd.concat(pd.read_parquet(path) for path in sorted((out / "completions").glob("*.parquet")))
         assert len(rollouts) == 16

@@ -9,7 +9,6 @@ import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +26,7 @@ from wmbxl.train.leaks import Leak, find_leaks, without_leaks
 from wmbxl.train.problems import Item, hold_out, read_items
 from wmbxl.train.settings import GrpoConfig, TrainConfig
 from wmbxl.train.trainers import last_checkpoint, make_arguments, make_trainer
-from wmbxl.train.writing import library, localise
+from wmbxl.train.writing import convert, library
 
 ABOUT, LEAKS, LOG, MODEL, BASE = "training.json", "leaks.jsonl", "log.jsonl", "model", "base"
 
@@ -111,14 +110,16 @@ def train(config: TrainConfig, told: Callable[[str], None]) -> Training:
         raise UsageError("a training runs in one process: start it without torchrun or accelerate launch")
     folder = Path(config.out)
     data = prepare(config)
+    base = str(folder / BASE) if config.model.gguf_file else config.model.name
+    arguments = make_arguments(config, base)
     about = _about(folder, config, data)
     told(
         f"{about['data']['train']:,} problems to train on, {about['data']['validation']:,} to validate with"
         + "".join(f" · {count:,} left out: {rule}" for rule, count in about["data"]["left_out"].items())
     )
     library("transformers").logging.disable_progress_bar()
-    base = localise(config.model, folder / BASE)
-    arguments = make_arguments(config, base)
+    if config.model.gguf_file and not Path(base).exists():
+        convert(config.model, Path(base))
     tables = {}
     before = _compare("before", base, data.test, config, told)
     if about["status"] != "complete":
@@ -145,7 +146,7 @@ def _about(folder: Path, config: TrainConfig, data: Data) -> dict[str, Any]:
         "status": "running",
         "method": "grpo" if isinstance(config, GrpoConfig) else "sft",
         "version": __version__,
-        "packages": {name: version(name) for name in _PACKAGES},
+        "packages": {name: library(name).__version__ for name in _PACKAGES},
         "settings": settings,
         "data": problems,
     }

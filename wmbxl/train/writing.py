@@ -40,29 +40,23 @@ def library(name: str) -> Any:
     return needs(name, extra="train", what="training")
 
 
-def localise(model: ModelConfig, folder: Path) -> str:
-    """Return the folder, or the name on the Hub, from which a model can be loaded.
-
-    Weights in a GGUF file are turned into a folder once, since trainers read nothing else.
+def convert(model: ModelConfig, folder: Path) -> None:
+    """Turn weights in a GGUF file into a folder, since trainers read nothing else.
 
     Parameters
     ----------
     model : ModelConfig
-        The model.
+        With a ``gguf_file``.
     folder : Path
-        Where to put it.
+        Appears whole, or not at all.
     """
-    if model.gguf_file is None:
-        return model.name
-    if not folder.exists():
-        transformers = library("transformers")
-        where = {"gguf_file": model.gguf_file, "revision": model.revision}
-        part = folder.with_name(f"{folder.name}.part")
-        transformers.AutoTokenizer.from_pretrained(model.name, **where).save_pretrained(part)
-        loaded = transformers.AutoModelForCausalLM.from_pretrained(model.name, dtype=model.dtype, **where)
-        loaded.save_pretrained(part)
-        part.rename(folder)
-    return str(folder)
+    transformers = library("transformers")
+    library("gguf")
+    where = {"gguf_file": model.gguf_file, "revision": model.revision}
+    part = folder.with_name(f"{folder.name}.part")
+    transformers.AutoTokenizer.from_pretrained(model.name, **where).save_pretrained(part)
+    transformers.AutoModelForCausalLM.from_pretrained(model.name, dtype=model.dtype, **where).save_pretrained(part)
+    part.rename(folder)
 
 
 def load(name: str, model: ModelConfig) -> tuple[Any, Any]:
