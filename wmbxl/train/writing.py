@@ -55,7 +55,11 @@ def convert(model: ModelConfig, folder: Path) -> None:
     where = {"gguf_file": model.gguf_file, "revision": model.revision}
     part = folder.with_name(f"{folder.name}.part")
     transformers.AutoTokenizer.from_pretrained(model.name, **where).save_pretrained(part)
-    transformers.AutoModelForCausalLM.from_pretrained(model.name, dtype=model.dtype, **where).save_pretrained(part)
+    plain = transformers.GgufConfig(dequantize=True)
+    loaded = transformers.AutoModelForCausalLM.from_pretrained(
+        model.name, dtype=model.dtype, quantization_config=plain, **where
+    )
+    loaded.save_pretrained(part)
     part.rename(folder)
 
 
