@@ -14,6 +14,7 @@ from tests.train.records import WORDS, benchmark, config_file, record, settings,
 from wmbxl.cli import main
 from wmbxl.errors import BenchmarkError, LeakError, UsageError
 from wmbxl.text import Normaliser, ngrams
+from wmbxl.train.leaks import count_short
 from wmbxl.train.run import prepare
 from wmbxl.train.settings import GrpoConfig
 
@@ -113,6 +114,13 @@ def test_without_its_packages_the_extra_is_named(tmp_path: Path, monkeypatch: py
     assert "training needs torch" in done.output
     assert "pip install 'wmbxl[train]'" in done.output
     assert not (tmp_path / "run").exists()
+
+
+def test_problems_that_are_too_short_to_compare_are_counted(tmp_path: Path) -> None:
+    records = [*benchmark(), record("short", "paper-0", "train", text="one two three")]
+    found = prepare(GrpoConfig.model_validate(settings(tmp_path, records)))
+    items = [*found.train, *found.validation]
+    assert (count_short(items, 13), count_short(items, 3)) == (1, 0)
 
 
 def test_nothing_left_to_train_on(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from wmbxl.corpus import Corpus
 from wmbxl.errors import LeakError, UsageError
 from wmbxl.index import ProbeIndex
 from wmbxl.scan import scan_shard
-from wmbxl.text import replace_surrogates
+from wmbxl.text import Normaliser, replace_surrogates
 from wmbxl.train.problems import Item
 from wmbxl.train.settings import DataConfig
 
@@ -146,6 +146,12 @@ def overlaps(train: Sequence[Item], test: Sequence[Item], n: int) -> dict[str, O
 
 def _document(item: Item) -> dict[str, str]:
     return {"id": item.id, "text": replace_surrogates(item.text)}
+
+
+def count_short(items: Sequence[Item], n: int) -> int:
+    """Return how many problems are too short to have an n-gram, so that `overlaps` says nothing about them."""
+    normaliser = Normaliser()
+    return sum(len(normaliser.tokens(item.text)) < n for item in items)
 
 
 def without_leaks(train: Sequence[Item], leaks: Sequence[Leak], data: DataConfig) -> list[Item]:

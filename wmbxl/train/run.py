@@ -22,7 +22,7 @@ from wmbxl.stats.resample import Bootstrap
 from wmbxl.tables import table_files, write_files
 from wmbxl.train.checks import checks_table
 from wmbxl.train.comparing import as_questions, evaluate_local, regression
-from wmbxl.train.leaks import Leak, find_leaks, without_leaks
+from wmbxl.train.leaks import Leak, count_short, find_leaks, without_leaks
 from wmbxl.train.problems import Item, hold_out, read_items
 from wmbxl.train.settings import GrpoConfig, TrainConfig
 from wmbxl.train.trainers import last_checkpoint, make_arguments, make_trainer
@@ -113,10 +113,7 @@ def train(config: TrainConfig, told: Callable[[str], None]) -> Training:
     base = str(folder / BASE) if config.model.gguf_file else config.model.name
     arguments = make_arguments(config, base)
     about = _about(folder, config, data)
-    told(
-        f"{about['data']['train']:,} problems to train on, {about['data']['validation']:,} to validate with"
-        + "".join(f" · {count:,} left out: {rule}" for rule, count in about["data"]["left_out"].items())
-    )
+    told(_say(about["data"]))
     library("transformers").logging.disable_progress_bar()
     if config.model.gguf_file and not Path(base).exists():
         convert(config.model, Path(base))
@@ -140,6 +137,7 @@ def _about(folder: Path, config: TrainConfig, data: Data) -> dict[str, Any]:
         "validation": len(data.validation),
         "test": len(data.test),
         "left_out": dict(Counter(leak.rule for leak in data.leaks)),
+        "too_short_to_compare": count_short(data.train, config.data.overlap_n),
         "sha256": as_questions([*data.train, *data.validation], []).sha256,
     }
     made = {
@@ -164,6 +162,14 @@ def _about(folder: Path, config: TrainConfig, data: Data) -> dict[str, Any]:
             f"{folder} holds another training: {', '.join(changed)} changed. Give this one another out, or restore them"
         )
     return about
+
+
+def _say(problems: dict[str, Any]) -> str:
+    parts = [f"{problems['train']:,} problems to train on", f"{problems['validation']:,} to validate with"]
+    parts += [f"{count:,} left out: {rule}" for rule, count in problems["left_out"].items()]
+    short = problems["too_short_to_compare"]
+    parts += [f"{short:,} too short to be compared with the test"] * bool(short)
+    return " · ".join(parts)
 
 
 def _fit(config: TrainConfig, arguments: Any, base: str, data: Data, told: Callable[[str], None]) -> dict[str, Any]:
