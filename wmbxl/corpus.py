@@ -187,6 +187,8 @@ def _expand(corpus: Corpus, url: str) -> tuple[list[Shard], list[LeftOut]]:
             base, entries = root, list(_walk(filesystem, root, None))
         else:
             return [_shard(corpus, filesystem, stores.retry(filesystem.info, root))], []
+    except UsageError:
+        raise
     except Exception as error:  # each store has errors of its own
         if isinstance(stores.real_error(error), FileNotFoundError):
             return [], []
