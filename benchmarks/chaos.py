@@ -21,7 +21,7 @@ import pyarrow.parquet as pq
 from distributed import Client, LocalCluster
 
 import wmbxl
-from benchmarks.figures import Figure, at_most
+from benchmarks.figures import Figure, at_most, clean_up_when_terminated
 from tests.s3 import Faults, Proxy, Server, served
 from tests.support import TABLES, make_benchmark, write_corpus
 from wmbxl.watch import Watch
@@ -138,6 +138,7 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="tiny sizes, to see that it runs")
     parser.add_argument("--json", type=Path, help="write the figures here")
     given = parser.parse_args()
+    clean_up_when_terminated()
     with tempfile.TemporaryDirectory() as folder:
         (home := Path(folder) / "s3").mkdir()
         with served(home) as server:

