@@ -58,6 +58,15 @@ def test_a_bounded_amount_is_held() -> None:
     assert AHEAD * RANGE < max(held) <= (AHEAD + 2) * RANGE
 
 
+@pytest.mark.parametrize(("forward", "asked"), [(False, 2), (True, AHEAD + 1)])
+def test_much_is_asked_for_at_once_only_where_all_will_be_read(forward: bool, asked: int) -> None:
+    fetched = Fetched()
+    cache = ReadAhead(RANGE, fetched, len(DATA), forward=forward)
+    cache._fetch(0, 10)
+    assert len(cache._ranges) == asked
+    cache.close()
+
+
 def test_nothing_behind_the_piece_is_fetched_before_it_is_asked_for() -> None:
     fetched = Fetched()
     cache = ReadAhead(RANGE, fetched, len(DATA), stop=5500)

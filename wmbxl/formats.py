@@ -50,7 +50,8 @@ _LFS = re.compile(rb"version https://git-lfs\.github\.com/spec/")
 _TEXT_SUFFIXES = (".txt", ".tex", ".md")
 _TABLE_SUFFIXES = (".csv", ".tsv")
 SIDE_FILES = ("dataset_info.json", "state.json", "dataset_dict.json", "dataset_infos.json")
-_RECORD_SUFFIXES = (".jsonl", ".ndjson", ".json", ".parquet", ".arrow", ".feather", ".ipc")
+_COLUMN_SUFFIXES = (".parquet", ".arrow", ".feather", ".ipc")
+_RECORD_SUFFIXES = (".jsonl", ".ndjson", ".json", *_COLUMN_SUFFIXES)
 
 
 def stem(url: str) -> str:
@@ -68,6 +69,11 @@ def named_codec(url: str) -> Codec | None:
 def named_records(url: str) -> bool:
     """Whether the name says that the file holds records."""
     return stem(url).endswith(_RECORD_SUFFIXES)
+
+
+def named_columns(url: str) -> bool:
+    """Whether the name says that the file is Parquet or Arrow, which are not read from their start."""
+    return stem(url).endswith(_COLUMN_SUFFIXES)
 
 
 def named_text(url: str) -> bool:
