@@ -1,6 +1,6 @@
-"""Scanning from an object store that is 50 ms away, and listing many keys, on a real S3 server.
+"""Scanning from an object store that is 50 ms away, whose connections are limited as those of S3 are.
 
-python -m benchmarks.stores [--corpus FILES --benchmark PROBLEMS] [--keys 100000] [--quick] [--json FILE]
+python -m benchmarks.stores [--corpus FILES --benchmark PROBLEMS] [--quick] [--json FILE]
 """
 
 from __future__ import annotations
@@ -12,13 +12,11 @@ import multiprocessing
 import tempfile
 import time
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
-from itertools import chain
 from multiprocessing.connection import Connection
 from pathlib import Path
 
 import wmbxl
-from benchmarks.figures import MB, Figure, at_least, at_most, clean_up_when_terminated
+from benchmarks.figures import MB, Figure, at_least, clean_up_when_terminated
 from benchmarks.inputs import Inputs, add_options, from_options
 from tests.s3 import Faults, Proxy, Server, served
 
@@ -88,23 +86,9 @@ def latency(inputs: Inputs, server: Server) -> Iterator[Figure]:
         ]
 
 
-def listing(server: Server, keys: int) -> Iterator[Figure]:
-    """List tiny objects and plan them."""
-    files = server.files
-    with ThreadPoolExecutor(8) as pool:
-        names = [f"corpora/many/{i // 1000:04}/{i:06}.jsonl" for i in range(keys)]
-        list(pool.map(lambda name: files.pipe_file(name, b'{"text": "a"}\n'), names, chunksize=100))
-    corpus = wmbxl.Corpus("c", "s3://corpora/many/**/*.jsonl", storage_options=server.options())
-    began = time.perf_counter()
-    assert len(corpus.shards()) == keys
-    spent = time.perf_counter() - began
-    yield Figure(f"listing and planning {keys:,} keys", spent, "s", at_most(60, 20))
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     add_options(parser)
-    parser.add_argument("--keys", type=int, default=100_000, help="tiny objects to list")
     given = parser.parse_args()
     clean_up_when_terminated()
     with tempfile.TemporaryDirectory() as folder:
@@ -113,7 +97,7 @@ def main() -> None:
         with served(home) as server:
             figures = []
             print(inputs)
-            for figure in chain(latency(inputs, server), listing(server, 20 if given.quick else given.keys)):
+            for figure in latency(inputs, server):
                 print(figure.row(), flush=True)
                 figures.append(figure)
     if given.json:

