@@ -18,7 +18,8 @@ AHEAD = 8  # requests under way at once
 class ReadAhead(BaseCache):  # type: ignore[misc]
     """A cache, as fsspec calls it, for a file that is read forward; at most `AHEAD` + 1 ranges are in memory.
 
-    (fsspec's own "readahead" waits for each range, and its "background" fetches one at a time.)
+    The first two ranges are a quarter and a half of the others, so that there is soon something to do. (fsspec's own
+    "readahead" waits for each range, and its "background" fetches one at a time.)
 
     Parameters
     ----------
@@ -43,6 +44,7 @@ class ReadAhead(BaseCache):  # type: ignore[misc]
         self._stop = size if stop < 0 else min(stop, size)
         self._pool = ThreadPoolExecutor(AHEAD)
         self._ranges: deque[tuple[int, int, Future[bytes]]] = deque()  # begin, end; one behind the other
+        self._asked = 0  # ranges, in a row
         self._at_once = AHEAD if forward else 1  # grows while the file is read forward
 
     def _fetch(self, start: int | None, end: int | None) -> bytes:
@@ -65,14 +67,16 @@ class ReadAhead(BaseCache):  # type: ignore[misc]
 
     def _ask(self, begin: int, wanted: int) -> None:
         """Fetch a range, up to `stop` unless more is wanted."""
-        end = min(begin + self.blocksize, max(wanted, self._stop))
+        size = max(1, self.blocksize >> max(0, 2 - self._asked))
+        end = min(begin + size, max(wanted, self._stop))
+        self._asked += 1
         self._ranges.append((begin, end, self._pool.submit(self.fetcher, begin, end)))
 
     def _forget(self) -> None:
         for *_, future in self._ranges:
             future.cancel()
         self._ranges.clear()
-        self._at_once = 1
+        self._asked, self._at_once = 0, 1
 
     def close(self) -> None:
         """Give up what is under way."""
