@@ -69,7 +69,7 @@ def drive(folder: str, out: str, scheduler: str, options: dict[str, str]) -> dic
         before, began, used = peak_of(), time.perf_counter(), time.process_time()
         files = len(corpus.listing.shards)
         listed, used_listing = time.perf_counter(), time.process_time()
-        tasks = sum(1 for _ in plan(corpus, BLOCK_SIZE, "", 0))
+        tasks = len(plan(corpus, BLOCK_SIZE, "", 0))
         planned = time.perf_counter()
         done = wmbxl.audit(benchmark, [corpus], out, client=client, storage_options=options)
         assert done.info["corpora"][0]["documents"] == files
