@@ -9,7 +9,7 @@ from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -206,8 +206,8 @@ def _choose(files: pa.Table, base: str) -> tuple[pa.Table, list[LeftOut]]:
 
 def _aside(url: str, base: str) -> str | None:
     """Return why a file in a folder is no data, or None."""
-    parts = PurePosixPath(url.removeprefix(base).strip("/")).parts
-    name = parts[-1] if parts else ""
+    parts = url.removeprefix(base).strip("/").split("/")
+    name = parts[-1]
     if any(part.startswith(".") for part in parts):
         return "hidden"
     if any(part.startswith("_") for part in parts):
