@@ -41,6 +41,24 @@ def test_the_base_of_a_logarithm_may_be_open():
     assert relation(r"\log x^2", r"2\log x") == "equivalent"
 
 
+def test_a_determinant_in_a_logarithm_is_positive():
+    one = r"\log_2\left|\mathbf{I}+\mathbf{R}^{-1}\mathbf{H}\mathbf{Q}\mathbf{H}^H\right|"
+    other = r"\log_2\det(\mathbf{R}+\mathbf{H}\mathbf{Q}\mathbf{H}^H)-\log_2\det(\mathbf{R})"
+    assert relation(one, other) == "equivalent"
+
+
+def test_a_bracket_after_a_symbol_has_two_readings():
+    assert relation(r"x(t)^2", r"x(t)x(t)") == "equivalent"
+    assert relation(r"\mathbf{a}^H(\theta)", r"(\mathbf{a}(\theta))^H") == "equivalent"
+    assert (
+        relation(r"\mathbf{A}(\mathbf{B}+\mathbf{C})^H", r"\mathbf{A}\mathbf{B}^H+\mathbf{A}\mathbf{C}^H")
+        == "equivalent"
+    )
+    assert relation(r"\mathbf{A}(\mathbf{B})^H", r"\mathbf{A}\mathbf{B}^H") == "undecided"
+    assert relation(r"x(t)", r"x(s)") == "different"
+    assert relation("f(" * 30 + "x" + ")" * 30, "x") == "undecided"
+
+
 def test_an_expectation_may_be_over_some_symbols_only():
     assert relation(r"\mathbb{E}[ax]", r"a\mathbb{E}[x]") == "undecided"
     assert relation(r"\mathbb{E}_x[ax]", r"a\mathbb{E}_x[x]") == "equivalent"

@@ -24,6 +24,9 @@ _VERBS = {
     "bootstrap": "statistics",
     "corpora": "statistics",
     "evaluate": "evaluating",
+    "import": "judging",
+    "judge": "judging",
+    "judges": "judging",
 }
 
 

@@ -3,36 +3,35 @@
 from __future__ import annotations
 
 import sys
-import time
 from collections import Counter
 from collections.abc import Callable, Mapping
-from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
 import click
-import orjson
 import pandas as pd
 from rich.console import Console
-from rich.live import Live
-from rich.text import Text
 
+from wmbxl.cli.asking import (
+    ENDPOINT,
+    INCOMPLETE,
+    PARAMETERS,
+    QUESTIONS,
+    Progress,
+    budget_of,
+    endpoint_of,
+    parameters_of,
+    question_fields,
+)
 from wmbxl.cli.options import named
 from wmbxl.cli.tables import rich_table
-from wmbxl.errors import CallFailed, FieldNotFound, UsageError
+from wmbxl.errors import FieldNotFound, UsageError
 from wmbxl.evaluate.questions import Question, QuestionSet, read_questions
 from wmbxl.evaluate.run import VERDICTS, Evaluation, Sampling, evaluate
 from wmbxl.evaluate.tables import by_budget, by_group, by_samples, summary
-from wmbxl.models.asking import Budget, Outcome
-from wmbxl.models.call import Call
-from wmbxl.models.endpoint import Endpoint
 from wmbxl.records import get_field
 from wmbxl.stats.resample import Bootstrap
 from wmbxl.tables import FORMATS, read_ids, table_files, write_files
-from wmbxl.units import duration
-
-INCOMPLETE = 3  # exit status
-LINE_EVERY = 10.0  # seconds between lines where there is no terminal
 
 _GROUP = ("group", "model", "problems", "n_valid", "acc", "ci_low", "ci_high", "delta_pp")
 # Columns that fit a terminal; everything is in the files.
@@ -47,18 +46,7 @@ _SHOWN = {
 
 
 @click.command("evaluate")
-@click.option("--benchmark", required=True, metavar="FILE", help="JSONL, Parquet, CSV or a dataset folder.")
-@click.option("--id-field", default="problem_id", show_default=True, help="Field with a problem's id.")
-@click.option(
-    "--text-field",
-    "text_fields",
-    multiple=True,
-    default=["text"],
-    show_default=True,
-    help="Field with its text; repeat to join several.",
-)
-@click.option("--answer-field", default="correct_answer", show_default=True, help="Field with the key.")
-@click.option("--type-field", metavar="F", help="Field with the task format.  [default: type, if there is one]")
+@QUESTIONS
 @click.option(
     "--prompt",
     type=click.Path(exists=True, dir_okay=False),
@@ -67,39 +55,12 @@ _SHOWN = {
 )
 @click.option("--model", required=True, metavar="NAME", help="The name under which the endpoint serves the model.")
 @click.option("--name", metavar="NAME", help="The model's name in tables.  [default: that of --model]")
-@click.option("--base-url", metavar="URL", help="Such as http://127.0.0.1:8080/v1.  [default: OpenAI's own]")
-@click.option("--key-env", default="OPENAI_API_KEY", show_default=True, help="Environment variable with the API key.")
 @click.option("--max-tokens", default=2048, show_default=True, help="Budget of an answer.")
-@click.option(
-    "--max-tokens-field",
-    default="max_tokens",
-    show_default=True,
-    help="Its name in requests; some models want max_completion_tokens.",
-)
 @click.option("--temperature", default=0.6, show_default=True)
 @click.option("--samples", default=1, show_default=True, help="Answers to each problem.")
 @click.option("--seed", type=int, help="Seed of the first sample; the next ones count up.")
-@click.option(
-    "--parameter",
-    "more",
-    multiple=True,
-    metavar="NAME=JSON",
-    callback=named,
-    help="A further parameter of the request; null leaves one out.",
-)
-@click.option("--concurrency", default=8, show_default=True, help="Calls under way at once.")
-@click.option("--requests-per-minute", type=float, metavar="N", help="Requests sent in a minute, at most.")
-@click.option("--timeout", default=600.0, show_default=True, help="Seconds of silence after which a try is given up.")
-@click.option("--tries", default=8, show_default=True, help="How often a call is tried, at most.")
-@click.option("--budget-calls", type=int, metavar="N", help="Calls made, at most.")
-@click.option("--budget-tokens", type=int, metavar="N", help="Tokens spent after which no further call is made.")
-@click.option(
-    "--price",
-    nargs=2,
-    type=float,
-    metavar="IN OUT",
-    help="Price of a million tokens of prompts, and of answers; progress then shows the cost.",
-)
+@PARAMETERS
+@ENDPOINT
 @click.option("--replay", is_flag=True, help="Ask nobody: judge what is on record in the folder.")
 @click.option(
     "--invalid",
@@ -136,23 +97,17 @@ def evaluate_command(**given: Any) -> None:
     Run again, the same command asks only what has no answer yet. `wmbxl bootstrap --verdicts DIR/verdicts.jsonl`
     goes on from there.
     """
-    questions = read_questions(
-        given["benchmark"],
-        id_field=given["id_field"],
-        text_fields=given["text_fields"],
-        answer_field=given["answer_field"],
-        type_field=given["type_field"],
-        template=Path(given["prompt"]).read_text(encoding="utf-8") if given["prompt"] else None,
-    )
+    template = Path(given["prompt"]).read_text(encoding="utf-8") if given["prompt"] else None
+    questions = read_questions(given["benchmark"], template=template, **question_fields(given))
     groups = _groups(questions, given)
     sampling = _sampling(given)
-    budget = Budget(given["budget_calls"], given["budget_tokens"])
-    progress = _Progress(len(questions.questions) * sampling.samples, budget, given["price"])
+    budget = budget_of(given)
+    progress = Progress(len(questions.questions) * sampling.samples, budget, given["price"])
     with progress.shown():
         evaluation = evaluate(
             questions,
             given["model"],
-            None if given["replay"] else _endpoint(given),
+            None if given["replay"] else endpoint_of(given),
             given["out"],
             name=given["name"],
             sampling=sampling,
@@ -166,29 +121,15 @@ def evaluate_command(**given: Any) -> None:
     sys.exit(0 if evaluation.complete else INCOMPLETE)
 
 
-def _endpoint(given: Mapping[str, Any]) -> Endpoint:
-    names = ("base_url", "key_env", "concurrency", "requests_per_minute", "timeout", "tries")
-    return Endpoint(**{name: given[name] for name in names})
-
-
 def _sampling(given: Mapping[str, Any]) -> Sampling:
     return Sampling(
         max_tokens=given["max_tokens"],
         temperature=given["temperature"],
         samples=given["samples"],
         seed=given["seed"],
-        more={name: _json(name, value) for name, value in given["more"].items()},
+        more=parameters_of(given),
         limit_field=given["max_tokens_field"],
     )
-
-
-def _json(name: str, value: str) -> Any:
-    try:
-        return orjson.loads(value)
-    except orjson.JSONDecodeError as error:
-        raise UsageError(
-            f"--parameter {name}: {value!r} is no JSON ({error}): text needs quotes, such as '{name}=\"low\"'"
-        ) from error
 
 
 def _groups(questions: QuestionSet, given: Mapping[str, Any]) -> dict[str, dict[str, list[str]]]:
@@ -256,57 +197,3 @@ def _remarks(evaluation: Evaluation, table: pd.DataFrame) -> list[str]:
     for (model, error), count in Counter(zip(failed["model"], failed["error"], strict=True)).most_common(5):
         lines.append(f"{model}: {count} without a reply: {error}")
     return [*lines, "Run the same command again to ask for what is missing."] if evaluation.failed else lines
-
-
-class _Progress:
-    """Counts what comes in; a live line on a terminal, a line now and then in a pipe."""
-
-    def __init__(self, total: int, budget: Budget, price: tuple[float, float] | None) -> None:
-        self.total, self.budget, self.price = total, budget, price
-        self.recorded = self.answered = self.failed = self.judged = self.prompt_tokens = self.completion_tokens = 0
-        self.began = self.last_said = time.monotonic()
-        self.console = Console(stderr=True)
-
-    def told(self, call: Call, outcome: Outcome) -> None:
-        if isinstance(outcome, CallFailed):
-            self.failed += 1
-        elif self.budget.calls_spent == 0:  # the record answers before any call is made
-            self.recorded += 1
-        else:
-            self.answered += 1
-            self.prompt_tokens += outcome.prompt_tokens or 0
-            self.completion_tokens += outcome.completion_tokens or 0
-        self._say_now_and_then()
-
-    def judge(self, count: int) -> None:
-        self.judged = count
-        self._say_now_and_then()
-
-    def _say_now_and_then(self) -> None:
-        if not self.console.is_terminal and time.monotonic() - self.last_said > LINE_EVERY:
-            self.say()
-
-    def say(self) -> None:
-        self.last_said = time.monotonic()
-        self.console.print(self.line(), markup=False, highlight=False, soft_wrap=True)
-
-    def line(self) -> str:
-        done = self.recorded + self.answered + self.failed
-        seconds = time.monotonic() - self.began
-        parts = [f"{done:,} of {self.total:,} answers"]
-        parts += [f"{self.recorded:,} from the record"] * bool(self.recorded)
-        parts += [f"{self.failed:,} failed"] * bool(self.failed)
-        parts += [f"{self.judged:,} judged"] * bool(self.judged)
-        parts.append(f"{self.prompt_tokens:,} + {self.completion_tokens:,} tokens")
-        if self.price:
-            cost = (self.prompt_tokens * self.price[0] + self.completion_tokens * self.price[1]) / 1e6
-            parts.append(f"cost {cost:,.2f}")
-        left = (self.total - done) * seconds / self.answered if self.answered else 0
-        parts.append(f"{duration(left)} left" if done < self.total else duration(seconds))
-        return " · ".join(parts)
-
-    def shown(self) -> Any:
-        """Return a context in which the line is live, if there is a terminal."""
-        if not self.console.is_terminal:
-            return nullcontext()
-        return Live(get_renderable=lambda: Text(self.line()), console=self.console, transient=True)
