@@ -22,7 +22,7 @@ METADATA_LICENCES = {
     "CC0-1.0": "https://creativecommons.org/publicdomain/zero/1.0/",
 }
 _ENCODINGS = {"jsonl": "application/jsonlines", "csv": "text/csv", "json": "application/json"}
-_TEXTS = tuple(name for name in layout.RECORD if name not in ("options", "contamination"))
+_TEXTS = tuple(name for name in layout.Record.model_fields if name not in ("options", "contamination"))
 _COUNTS, _LABELS = ("hits_total", "docs_total"), ("in_S0", "in_S1")
 
 
@@ -46,40 +46,47 @@ def describe(files: Files, released: Released, facts: Facts) -> bytes:
     bytes
         JSON-LD, the same for the same input.
     """
-    mlc, about, rai = mlcroissant(), released.about, released.about.rai
+    mlc, about = mlcroissant(), released.about
     metadata = mlc.Metadata(
-        name=about.name,
-        description=about.description,
-        version=about.version,
-        url=about.url,
-        cite_as=about.citation,
-        keywords=about.keywords or None,
-        in_language=["en"],
+        **statements(files, released, facts),
         date_published=datetime.datetime.combine(about.date, datetime.time()),
         creators=[
             (mlc.Person if author.kind == "person" else mlc.Organization)(name=author.name, url=author.url)
             for author in about.authors
         ],
-        license=_licences(files, released),
         conforms_to=list(CONFORMS_TO),
         distribution=[_file_object(mlc, file.path, files[file.path]) for file in facts.files],
         record_sets=_record_sets(mlc, files),
-        data_collection="\n".join(part for part in (rai.collection, rai.synthetic_data) if part) or None,
-        data_collection_type=rai.collection_types or None,
-        data_annotation_protocol=_one(rai.annotation),
-        machine_annotation_tools=rai.machine_tools or None,
-        data_preprocessing_protocol=[part for part in (rai.preprocessing, _audited(released, facts)) if part],
-        data_limitations=[part for part in (rai.limitations, _NOT_COVERED) if part],
-        data_biases=_one(rai.biases),
-        data_use_cases=_one(rai.uses),
-        data_social_impact=rai.social_impact,
-        personal_sensitive_information=_one(rai.personal_information),
-        data_release_maintenance_plan=rai.maintenance,
     )
     content = metadata.to_json()
-    if rai.has_synthetic_data is not None:  # mlcroissant has no such field yet; others ask for it
-        content["rai:hasSyntheticData"] = rai.has_synthetic_data
+    if about.rai.has_synthetic_data is not None:  # mlcroissant has no such field yet; others ask for it
+        content["rai:hasSyntheticData"] = about.rai.has_synthetic_data
     return orjson.dumps(content, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
+
+
+def statements(files: Files, released: Released, facts: Facts) -> dict[str, Any]:
+    """Return what the description says in words, by the names of `mlcroissant.Metadata`."""
+    about, rai = released.about, released.about.rai
+    return {
+        "name": about.name,
+        "description": about.description,
+        "version": about.version,
+        "url": about.url,
+        "cite_as": about.citation,
+        "keywords": about.keywords or None,
+        "license": _licences(files, released),
+        "data_collection": "\n".join(part for part in (rai.collection, rai.synthetic_data) if part) or None,
+        "data_collection_type": rai.collection_types or None,
+        "data_annotation_protocol": _one(rai.annotation),
+        "machine_annotation_tools": rai.machine_tools or None,
+        "data_preprocessing_protocol": [part for part in (rai.preprocessing, _audited(released, facts)) if part],
+        "data_limitations": [part for part in (rai.limitations, _NOT_COVERED) if part],
+        "data_biases": _one(rai.biases),
+        "data_use_cases": _one(rai.uses),
+        "data_social_impact": rai.social_impact,
+        "personal_sensitive_information": _one(rai.personal_information),
+        "data_release_maintenance_plan": rai.maintenance,
+    }
 
 
 _NOT_COVERED = (
@@ -161,10 +168,3 @@ def _record_set(mlc: Any, name: str, path: str, columns: Columns) -> Any:
         for field, kind, column, inside in columns
     ]
     return mlc.RecordSet(id=name, name=name, key=[f"{name}/problem_id"], fields=fields)
-
-
-def read_back(value: dict[str, Any], field: str) -> Any:
-    """Return from a record what a field of its record set should hold."""
-    if field.startswith("option_"):
-        return (value["options"] or {}).get(field.removeprefix("option_"))
-    return value[field] if field in value else value["contamination"][field]

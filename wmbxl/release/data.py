@@ -76,7 +76,7 @@ def _record(problem: Problem, sources: Sources, licence: RecordLicence) -> Recor
         "record_license": licence.spdx,
     }
     record = {**problem.model_dump(), **made}
-    return {name: record[name] for name in layout.RECORD}
+    return {name: record[name] for name in layout.Record.model_fields}
 
 
 def _labels(name: str, sources: Sources, withheld: bool = False) -> dict[str, Any]:
@@ -113,19 +113,19 @@ def _manifest(sources: Sources) -> pd.DataFrame:
             paper = sources.papers[problem.paper_id]
             about = (paper.arxiv_id, problem.split, problem.type, paper.licence_class, paper.source_license)
             rows.append((problem.problem_id, problem.paper_id, *about))
-    return pd.DataFrame(rows, columns=layout.COLUMNS[layout.MANIFEST])
+    return pd.DataFrame(rows, columns=layout.columns(layout.Withheld))
 
 
 def _papers(sources: Sources) -> pd.DataFrame:
     rows = [(p.paper_id, p.arxiv_id, p.source_license, p.licence_class) for p in sources.papers.values()]
-    return pd.DataFrame(rows, columns=layout.COLUMNS[layout.PAPERS])
+    return pd.DataFrame(rows, columns=layout.columns(layout.SourcePaper))
 
 
 def _flags(sources: Sources) -> pd.DataFrame:
     labels = sources.metadata[["hits_total", "docs_total", "auditable", "in_S0", "in_S1"]]
     return sources.frame.join(labels, on="problem_id").assign(
         released=[sources.licence_of(problem) is not None for problem in sources.problems]
-    )[list(layout.FLAGS)]
+    )[layout.columns(layout.Flags)]
 
 
 def _membership(sources: Sources, channel: str) -> pd.DataFrame:

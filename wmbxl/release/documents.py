@@ -65,7 +65,7 @@ def _pages(files: Files, released: Released, facts: Facts) -> dict[str, bytes]:
         "about": released.about,
         "run": released.run,
         "facts": facts,
-        "record": layout.RECORD,
+        "record": layout.columns(layout.Record),
     }
 
     def fact(template: str) -> str:

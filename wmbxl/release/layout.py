@@ -1,10 +1,13 @@
-"""Names of the files of a release, and of their columns: those of the paper's own release."""
+"""Names of the files of a release, and what a row of each holds: those of the paper's own release."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from typing import Annotated, Literal
+
+from pydantic import Field
 
 from wmbxl.release.licences import RECORD_LICENCES
+from wmbxl.settings import Section
 
 README, DATASHEET, REPRODUCE, LICENSE = PAGES = ("README.md", "DATASHEET.md", "REPRODUCE.md", "LICENSE")
 CROISSANT, RELEASE, SUMS = "croissant.json", "release.json", "SHA256SUMS"
@@ -16,36 +19,116 @@ MEMBERSHIP = "data/s0_membership_by_n.csv"
 PUBLIC_IDS = "data/public_test_ids.json"
 DISJOINT = "data/paper_disjoint_test.csv"
 PUBLIC_RESULTS = "data/public_subset_results.csv"
+MULTIN_RESULTS = "_multin_delta.csv"  # how the names of these end
 S0_VIEW, S1_VIEW, DISJOINT_VIEW = VIEWS = tuple(
     f"data/{name}_test_public.jsonl" for name in ("S0", "S1", "paper_disjoint")
 )
 PROBLEMS = tuple(licence.path for licence in RECORD_LICENCES)
+RECORDS = (*PROBLEMS, *VIEWS)  # each is there if it has a record
 
-RECORD = (
-    "problem_id", "paper_id", "paper_title", "type", "split", "background", "question_text", "equation", "options",
-    "correct_answer", "prompt", "text", "contamination", "source_license", "source_license_class", "record_license",
-)  # fmt: skip
-LABELS = ("hits_total", "docs_total", "in_S0", "in_S1")
-MATCHED = "matched_ngrams_capped"  # absent for what is withheld
+MATCHED = "matched_ngrams_capped"  # not told of what is withheld
 MATCHED_CAP = 5
-COLUMNS = {
-    MANIFEST: ("problem_id", "paper_id", "arxiv_id", "split", "type", "license_class", "source_license"),
-    PAPERS: ("paper_id", "arxiv_id", "source_license", "license_class"),
-    DISJOINT: ("problem_id", "paper_id", "type"),
-}
-FLAGS = (
-    "problem_id",
-    "paper_id",
-    "type",
-    "split",
-    "hits_total",
-    "docs_total",
-    "auditable",
-    "in_S0",
-    "in_S1",
-    "released",
-)
-PAPER_SPLIT = ("problem_id", "paper_id", "type", "original_split", "paper_disjoint_split")
+
+Name = Annotated[str, Field(min_length=1)]
+Split = Literal["train", "test"]
+Cell = Literal["True", "False", ""]  # a label in a CSV file; empty is undecided
+Matched = Annotated[list[str], Field(max_length=MATCHED_CAP)]
+
+
+class Contamination(Section):
+    """The audit's labels in a record."""
+
+    hits_total: int
+    docs_total: int
+    matched_ngrams_capped: Matched
+    in_S0: bool | None
+    in_S1: bool | None
+
+
+class Record(Section):
+    """A released problem."""
+
+    problem_id: Name
+    paper_id: Name
+    paper_title: str
+    type: Name
+    split: Split
+    background: str | None
+    question_text: str
+    equation: str | None
+    options: dict[str, str] | None
+    correct_answer: str
+    prompt: str
+    text: str
+    contamination: Contamination
+    source_license: str | None
+    source_license_class: Name
+    record_license: Name
+
+
+class Metadata(Section):
+    """The audit's labels of a problem."""
+
+    problem_id: Name
+    hits_total: int
+    docs_total: int
+    matched_ngrams_capped: Matched = Field(default=[])
+    in_S0: bool | None
+    in_S1: bool | None
+
+
+class Flags(Section):
+    """What tables say of a problem, in one row."""
+
+    problem_id: Name
+    paper_id: Name
+    type: Name
+    split: Split
+    hits_total: int
+    docs_total: int
+    auditable: Literal["True", "False"]
+    in_S0: Cell
+    in_S1: Cell
+    released: Literal["True", "False"]
+
+
+class Withheld(Section):
+    """A problem whose text is not released."""
+
+    problem_id: Name
+    paper_id: Name
+    arxiv_id: str
+    split: Split
+    type: Name
+    license_class: Name
+    source_license: str
+
+
+class SourcePaper(Section):
+    """A source paper and its licence."""
+
+    paper_id: Name
+    arxiv_id: str
+    source_license: str
+    license_class: Name
+
+
+class PaperSplit(Section):
+    """On which side of the split by source paper a problem is."""
+
+    problem_id: Name
+    paper_id: Name
+    type: Name
+    original_split: Split
+    paper_disjoint_split: Split
+
+
+class DisjointTest(Section):
+    """A test problem whose paper has no training problem."""
+
+    problem_id: Name
+    paper_id: Name
+    type: Name
 
 
 def flags_path(version: str) -> str:
@@ -70,11 +153,18 @@ def membership(n: int) -> str:
     return f"in_S0_n{n}"
 
 
-def columns(version: str, seed: int, ns: Iterable[int]) -> dict[str, tuple[str, ...]]:
-    """Return the columns of every table that a release always has."""
+def columns(row: type[Section]) -> list[str]:
+    """Return the columns of a table with such rows, in order."""
+    return list(row.model_fields)
+
+
+def tables(version: str, seed: int) -> dict[str, type[Section]]:
+    """Return the tables that a release always has, each with what a row of it holds."""
     return {
-        **COLUMNS,
-        flags_path(version): FLAGS,
-        split_path(seed): PAPER_SPLIT,
-        MEMBERSHIP: ("problem_id", *(membership(n) for n in sorted(ns))),
+        MANIFEST: Withheld,
+        PAPERS: SourcePaper,
+        METADATA: Metadata,
+        DISJOINT: DisjointTest,
+        flags_path(version): Flags,
+        split_path(seed): PaperSplit,
     }

@@ -46,6 +46,8 @@ def read_rows(path: str, data: bytes) -> list[Row]:
         return _csv(data) if path.endswith(".csv") else _json_lines(data)
     except UnicodeDecodeError as error:
         raise BadRow(data.count(b"\n", 0, error.start) + 1, "not UTF-8") from error
+    except csv.Error as error:
+        raise BadRow(1, f"not CSV ({error})") from error
 
 
 def _csv(data: bytes) -> list[Row]:

@@ -170,7 +170,7 @@ def read_problems(path: str) -> tuple[tuple[Problem, ...], list[str]]:
     if issues or not problems:
         raise BenchmarkError(path, issues or ["no records: the benchmark is empty"])
     fields = {name for record in records for name in record}
-    return tuple(problems), sorted(fields - set(layout.RECORD))
+    return tuple(problems), sorted(fields - set(layout.Record.model_fields))
 
 
 def _repeated(ids: Iterable[str], name: str) -> list[str]:
