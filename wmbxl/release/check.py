@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from wmbxl.__about__ import __version__
 from wmbxl.release import layout
@@ -17,28 +17,29 @@ from wmbxl.release.checks.private import find_private
 from wmbxl.release.checks.results import wrong_results
 from wmbxl.release.checks.subsets import wrong_splits, wrong_views
 from wmbxl.release.opened import Issue, Opened, Tables, open_release
+from wmbxl.release.rows import Files
 from wmbxl.release.sources import read_problems
 
 _OF_TABLES = (broken_joins, wrong_labels, wrong_licences, wrong_views, wrong_splits, wrong_results)
 
 
-@dataclass(frozen=True)
+@dataclass
 class Report:
     """What a check found.
 
     Attributes
     ----------
-    issues : tuple of Issue
+    issues : list of Issue
         Everything that is wrong.
-    not_run : tuple of str
+    not_run : list of str
         Checks that could not be made, and why.
-    remarks : tuple of str
+    remarks : list of str
         What was looked at.
     """
 
-    issues: tuple[Issue, ...]
-    not_run: tuple[str, ...]
-    remarks: tuple[str, ...]
+    issues: list[Issue] = field(default_factory=list)
+    not_run: list[str] = field(default_factory=list)
+    remarks: list[str] = field(default_factory=list)
 
 
 def check(folder: str, benchmark: str | None = None) -> Report:
@@ -57,46 +58,40 @@ def check(folder: str, benchmark: str | None = None) -> Report:
         There is no release, or the benchmark is another one.
     """
     opened = open_release(folder)
-    found = _Findings([*opened.issues, *differing_checksums(opened.files), *find_private(opened.files)])
-    found.remarks.append(f"{len(opened.files)} files")
+    report = Report([*opened.issues, *differing_checksums(opened.files), *find_private(opened.files)])
+    report.remarks.append(f"{len(opened.files)} files")
+    if opened.hidden:
+        report.remarks.append(f"{len(opened.hidden)} hidden file(s) were not looked at, such as {opened.hidden[0]}")
     if opened.tables is None:
-        found.not_run.append("joins, documents, Croissant and leaks: some tables can't be read; mend them first")
+        report.not_run.append("joins, documents, Croissant and leaks: some tables can't be read; mend them first")
     else:
-        _check_content(opened, opened.tables, found)
-        _check_leaks(opened, opened.tables, benchmark, found)
-    return Report(tuple(found.issues), tuple(found.not_run), tuple(found.remarks))
+        _check_content(opened, opened.tables, report)
+        _check_leaks(opened.files, opened.tables, benchmark, report)
+    return report
 
 
-class _Findings:
-    def __init__(self, issues: list[Issue]) -> None:
-        self.issues, self.not_run, self.remarks = issues, list[str](), list[str]()
-
-
-def _check_content(opened: Opened, tables: Tables, found: _Findings) -> None:
+def _check_content(opened: Opened, tables: Tables, report: Report) -> None:
     for look in _OF_TABLES:
-        found.issues += look(tables)
+        report.issues += look(tables)
     described = read_description(opened, tables)
-    found.issues += described.issues
-    found.remarks.append(f"{described.records} records read by mlcroissant")
+    report.issues += described.issues
+    report.remarks.append(f"{described.records} records read by mlcroissant")
     built_by = tables.released.built_by
     if built_by == __version__:
-        found.issues += differing_pages(opened.files, tables.released)
-        found.issues += differing_statements(opened.files, tables.released, described)
+        report.issues += differing_pages(opened.files, tables.released)
+        report.issues += differing_statements(opened.files, tables.released, described)
     else:
-        found.not_run.append(
-            f"documents: built by wmbxl {built_by}, this is {__version__}: pip install wmbxl=={built_by}"
-        )
+        advice = f"pip install wmbxl=={built_by}"
+        report.not_run.append(f"documents: built by wmbxl {built_by}, checked by {__version__}: {advice}")
 
 
-def _check_leaks(opened: Opened, tables: Tables, benchmark: str | None, found: _Findings) -> None:
+def _check_leaks(files: Files, tables: Tables, benchmark: str | None, report: Report) -> None:
     withheld = {row.value["problem_id"] for _, row in tables.placed(layout.MANIFEST)}
     if not withheld:
-        found.remarks.append("no problem is withheld, so nothing can leak")
+        report.remarks.append("no problem is withheld, so nothing can leak")
     elif benchmark is None:
-        found.not_run.append(
-            "leaks: the withheld texts are not in the release: give the benchmark with --benchmark FILE"
-        )
+        report.not_run.append("leaks: the release has no withheld texts: give the benchmark with --benchmark FILE")
     else:
-        leaks, looked_for = find_leaks(opened.files, withheld, read_problems(benchmark)[0])
-        found.issues += leaks
-        found.remarks.append(looked_for)
+        leaks, looked_for = find_leaks(files, withheld, read_problems(benchmark)[0])
+        report.issues += leaks
+        report.remarks.append(looked_for)

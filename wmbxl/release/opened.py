@@ -133,7 +133,9 @@ def open_release(folder: str) -> Opened:
         There is no such folder, or nothing in it.
     """
     root = Path(folder)
-    files = {path.relative_to(root).as_posix(): path.read_bytes() for path in sorted(root.rglob("*")) if path.is_file()}
+    names = [path.relative_to(root) for path in sorted(root.rglob("*")) if path.is_file()]
+    hidden = [name.as_posix() for name in names if any(part.startswith(".") for part in name.parts)]
+    files = {name.as_posix(): (root / name).read_bytes() for name in names if name.as_posix() not in hidden}
     if not files:
         raise NothingMatches(f"{folder}: no files in this folder: give the one that wmbxl release build wrote")
     issues: list[Issue] = []
@@ -142,8 +144,7 @@ def open_release(folder: str) -> Opened:
     public = _parsed(files, layout.PUBLIC_IDS, _PUBLIC_IDS.validate_json, issues)
     if released:
         issues += _about_tables(files, rows, released)
-    whole = released is not None and public is not None and not issues
-    tables = Tables(released, rows, public) if whole and released and public is not None else None
+    tables = None if issues else Tables(released, rows, public)
     return Opened(root, files, tables, tuple(issues), tuple(hidden))
 
 
