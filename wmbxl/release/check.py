@@ -55,7 +55,7 @@ def check(folder: str, benchmark: str | None = None) -> Report:
     Raises
     ------
     UsageError
-        There is no release, or the benchmark is another one.
+        There is no release, or the benchmark can't be read.
     """
     opened = open_release(folder)
     report = Report([*opened.issues, *differing_checksums(opened.files), *find_private(opened.files)])

@@ -142,10 +142,8 @@ def _results(files: Files) -> tuple[dict[str, Any], ...]:
 
 
 def _data_files(files: Files, released: Released) -> list[DataFile]:
-    """List the files under ``data/`` with their rows and licences."""
+    """List the tables and the id list, with their rows and licences."""
     own = {licence.path: licence.spdx for licence in RECORD_LICENCES} | dict.fromkeys(layout.VIEWS, OWN_LICENCE)
-    found = []
-    for path in sorted(path for path in files if path.startswith("data/")):
-        rows = len(orjson.loads(files[path])) if path.endswith(".json") else len(read_rows(path, files[path]))
-        found.append(DataFile(path, rows, own.get(path, released.about.metadata_licence)))
-    return found
+    rows = {path: len(read_rows(path, files[path])) for path in files if path.endswith((".csv", ".jsonl"))}
+    rows[layout.PUBLIC_IDS] = len(orjson.loads(files[layout.PUBLIC_IDS]))
+    return [DataFile(path, rows[path], own.get(path, released.about.metadata_licence)) for path in sorted(rows)]

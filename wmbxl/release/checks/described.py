@@ -11,7 +11,7 @@ from wmbxl.release import layout
 from wmbxl.release.croissant import mlcroissant, statements
 from wmbxl.release.facts import gather
 from wmbxl.release.opened import Issue, Opened, Tables
-from wmbxl.release.rows import Files
+from wmbxl.release.rows import Files, Row
 from wmbxl.release.settings import Released
 
 
@@ -45,18 +45,20 @@ def read_description(opened: Opened, tables: Tables) -> Described:
         lines = [line.strip(" -") for line in str(error).splitlines() if line.strip().startswith("-")]
         issues = [_issue(line) for line in lines or [f"can't be read: {error}"]]
         return Described(None, tuple(issues), 0)
-    metadata = dataset.metadata
-    wrong = dict(_wrong_files(opened, metadata))
+    wrong = dict(_wrong_files(opened, dataset.metadata))
     issues, records = list(wrong.values()), 0
-    for record_set in metadata.record_sets:
+    unread = {path for path in (*layout.PROBLEMS, layout.METADATA) if path in tables.rows}
+    for record_set in dataset.metadata.record_sets:
         sources = {field.source.file_object for field in record_set.fields}
-        if sources & (set(wrong) | {None}) or len(sources) > 1:
+        if len(sources) != 1 or sources & (set(wrong) | {None}):
             issues.append(_issue(f"record set {record_set.id}: not read, since its files are not as described"))
             continue
-        found = list(_records(tables, dataset, record_set, sources.pop()))
-        issues += found
-        records += len(tables.rows[record_set.fields[0].source.file_object])
-    return Described(metadata, tuple(issues), records)
+        (path,) = sources
+        issues += _records(tables.rows[path], dataset, record_set, path)
+        records += len(tables.rows[path])
+        unread.discard(path)
+    issues += [_issue(f"{path}: no record set reads it") for path in sorted(unread)]
+    return Described(dataset.metadata, tuple(issues), records)
 
 
 def differing_statements(files: Files, released: Released, described: Described) -> Iterator[Issue]:
@@ -93,9 +95,8 @@ def _wrong_files(opened: Opened, metadata: Any) -> Iterator[tuple[str, Issue]]:
             yield path, _issue(f"{path}: expected {expected}, found {found}")
 
 
-def _records(tables: Tables, dataset: Any, record_set: Any, path: str) -> Iterator[Issue]:
+def _records(rows: list[Row], dataset: Any, record_set: Any, path: str) -> Iterator[Issue]:
     """Read a record set, and compare it with the rows of its file."""
-    rows = tables.rows[path]
     try:
         read = list(dataset.records(record_set.id))
     except Exception as error:  # pandas, jsonpath and mlcroissant each have their own

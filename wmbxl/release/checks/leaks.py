@@ -14,8 +14,8 @@ from typing import Any
 import orjson
 
 from wmbxl.benchmark import Benchmark
-from wmbxl.errors import UsageError
 from wmbxl.index import ProbeIndex
+from wmbxl.release import layout
 from wmbxl.release.opened import Issue
 from wmbxl.release.rows import Files
 from wmbxl.release.sources import Problem
@@ -54,23 +54,18 @@ def find_leaks(files: Files, withheld: set[str], problems: Sequence[Problem]) ->
         One for each line, withheld problem and n.
     remark : str
         What was looked for, and what could not be.
-
-    Raises
-    ------
-    UsageError
-        The benchmark is not the one of this release.
     """
     absent = withheld - {problem.problem_id for problem in problems}
-    if absent:
-        raise UsageError(
-            f"--benchmark: {len(absent)} withheld problem(s) are not in this benchmark, such as {min(absent)!r}: give "
-            "the one that the release was built from"
-        )
+    lacks = "the benchmark given lacks this problem, so its text can't be looked for:"
+    issues = [Issue("leaks", layout.MANIFEST, f"{lacks} {name!r}") for name in sorted(absent)]
+    if absent == withheld:
+        return issues, "no leak was looked for"
     hidden = Benchmark.from_surfaces({p.problem_id: p.content() for p in problems if p.problem_id in withheld})
     index = ProbeIndex.build(hidden, NS)
     public = _windows(problem for problem in problems if problem.problem_id not in withheld)
     shared = {gram for gram in range(index.size) if index.ngram(gram) in public}
-    issues = [issue for path, content in files.items() for issue in _leaks_of(path, content, index, shared)]
+    for path, content in files.items():
+        issues += _leaks_of(path, content, index, shared)
     return issues, _remark(index, hidden, len(shared), len(files))
 
 
