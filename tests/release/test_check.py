@@ -59,7 +59,7 @@ def append(path: str, text: Callable[[Copy], str]) -> Callable[[Copy], object]:
 
 def leak_in_a_record(copy: Copy) -> None:
     sentence = withheld(copy)["background"]
-    set_field(CC_BY, lambda record: record.update(background=f"{record['background']} {sentence}"))(copy)
+    set_field(CC_BY, lambda record: record.update(background=f"{record['background']} {sentence}"), row=3)(copy)
 
 
 def leak_of_a_table(copy: Copy) -> None:
@@ -264,7 +264,7 @@ def test_rows_are_lines_of_the_file(copy: Copy) -> None:
     set_cell(FLAGS, "hits_total", "77", row=4)(copy)
     copy.text("REPRODUCE.md", lambda text: text.replace("\n", "\n/home/somebody/audit\n", 1))
     rows = {(issue.check, issue.file): issue.row for issue in copy.check().issues}
-    assert rows["leaks", CC_BY] == 1
+    assert rows["leaks", CC_BY] == 4
     assert rows["labels", layout.METADATA] == 5
     assert rows["private", "REPRODUCE.md"] == 2
 

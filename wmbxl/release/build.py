@@ -54,13 +54,13 @@ def build(config: ReleaseConfig) -> Built:
         raise UsageError(f"{config.out}: there is something in this folder: give another --out, or delete it")
     sources = read_sources(config)
     released = Released(built_by=__version__, about=config.about, run=_run(config, sources))
-    files = data_files(config, sources)
+    files, remarks = data_files(config, sources)
     files |= documents(files, released)
     out = RunFolder(config.out)
     for path, content in {**files, layout.SUMS: sums(files)}.items():  # the checksums last: a folder with them is whole
         out.write(path, content)
     facts = gather(files, released)
-    return Built(facts, unanswered(released, facts), sources.remarks)
+    return Built(facts, unanswered(released), [*sources.remarks, *remarks])
 
 
 def _run(config: ReleaseConfig, sources: Sources) -> Run:

@@ -25,8 +25,14 @@ from wmbxl.tables import Record, encode_table, read_records
 from wmbxl.views import audit_rows
 
 
-def data_files(config: ReleaseConfig, sources: Sources) -> dict[str, bytes]:
+def data_files(config: ReleaseConfig, sources: Sources) -> tuple[dict[str, bytes], list[str]]:
     """Make every file under ``data/``; a file of records that would be empty is left out.
+
+    Returns
+    -------
+    files : dict of str to bytes
+    remarks : list of str
+        What is odd about the verdicts.
 
     Raises
     ------
@@ -49,7 +55,6 @@ def data_files(config: ReleaseConfig, sources: Sources) -> dict[str, bytes]:
         layout.DISJOINT: sources.frame[sources.frame["problem_id"].isin(disjoint.ids)].drop(columns="split"),
     }
     results, remarks = result_tables(config, sources, public)
-    sources.remarks.extend(remarks)
     lines = _record_files(records, public, set(disjoint.ids)) | {layout.METADATA: list(_metadata(sources))}
     files = {
         **{path: b"".join(_line(record) for record in found) for path, found in lines.items() if found},
@@ -57,7 +62,7 @@ def data_files(config: ReleaseConfig, sources: Sources) -> dict[str, bytes]:
         **{f"data/{name}.csv": encode_table(table, "csv") for name, table in results.items()},
         layout.PUBLIC_IDS: orjson.dumps(public, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE),
     }
-    return {**files, **_further_tables(config, files), **_external_audits(config)}
+    return {**files, **_further_tables(config, files), **_external_audits(config)}, remarks
 
 
 def _line(record: Record) -> bytes:

@@ -43,7 +43,7 @@ def sums(files: Files) -> bytes:
     return "".join(f"{hashlib.sha256(files[path]).hexdigest()}  {path}\n" for path in sorted(files)).encode()
 
 
-def unanswered(released: Released, facts: Facts) -> list[str]:
+def unanswered(released: Released) -> list[str]:
     """Name the questions of the datasheet and of Croissant's RAI vocabulary that nobody has answered."""
     about = released.about
     asked = [q for section in SECTIONS for q in section.questions if not q.fact and q.id not in about.datasheet]
@@ -76,7 +76,7 @@ def _pages(files: Files, released: Released, facts: Facts) -> dict[str, bytes]:
         "card": _card(files, released, facts),
         "sections": SECTIONS,
         "fact": fact,
-        "unanswered": unanswered(released, facts),
+        "unanswered": unanswered(released),
         "metadata_url": croissant.METADATA_LICENCES[released.about.metadata_licence],
     }
     return {page: environment.get_template(f"{page}.j2").render(**known, **more).encode() for page in layout.PAGES}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Literal
 
 import pandas as pd
@@ -107,7 +108,7 @@ class Sources:
     matched: dict[str, list[str]]
     remarks: list[str]
 
-    @property
+    @cached_property
     def frame(self) -> pd.DataFrame:
         """``problem_id, paper_id, type, split`` of every problem."""
         names = ["problem_id", "paper_id", "type", "split"]

@@ -76,7 +76,8 @@ def _issue(message: str) -> Issue:
 
 
 def _listed(value: Any) -> list[Any]:
-    return [] if value is None else value if isinstance(value, list) else [value]
+    """Return a value or values as a sorted list: JSON-LD makes no difference between them, and knows no order."""
+    return [] if value is None else sorted(value) if isinstance(value, list) else [value]
 
 
 def _wrong_files(opened: Opened, metadata: Any) -> Iterator[tuple[str, Issue]]:
@@ -119,5 +120,5 @@ def _value(row: dict[str, Any], source: Any) -> Any:
     """Follow a field's source by hand."""
     value = row.get(source.extract.column)
     for transform in source.transforms:
-        value = (value or {}).get(transform.json_path)
+        value = value.get(transform.json_path) if isinstance(value, dict) else None
     return value
