@@ -14,13 +14,15 @@ import pytest
 import yaml
 
 pytest.importorskip("mlcroissant", reason="no release is built: pip install 'wmbxl[release]'")
+pytest.importorskip("detect_secrets", reason="no release is checked: pip install 'wmbxl[release]'")
 
 import mlcroissant
 
-from tests.release.conftest import ABOUT, ARXIV, write_lines
+from tests.release.conftest import ABOUT, ARXIV, BY, write_lines
 from wmbxl.errors import BenchmarkError, FieldNotFound, UsageError
 from wmbxl.release import layout
 from wmbxl.release.build import build
+from wmbxl.release.check import check
 from wmbxl.release.licences import licence_class, record_licence
 from wmbxl.release.settings import ReleaseConfig, validate
 from wmbxl.settings import read_yaml
@@ -252,6 +254,16 @@ def test_a_paper_without_a_licence_is_withheld_and_told(inputs: Path, tmp_path: 
     assert (paper, "unlabelled") in {
         (row["paper_id"], row["license_class"]) for row in rows_of(tmp_path / "out" / layout.MANIFEST)
     }
+
+
+@pytest.mark.parametrize(("uri", "released"), [(BY, True), (ARXIV, False)])
+def test_all_or_nothing_can_be_released(inputs: Path, tmp_path: Path, uri: str, released: bool) -> None:
+    papers = [row["paper_id"] for row in rows_of(inputs / "licences.csv")]
+    write_lines(tmp_path / "licences.jsonl", [{"paper_id": paper, "source_license": uri} for paper in papers])
+    made = build(config_of(inputs, licences=str(tmp_path / "licences.jsonl"), out=str(tmp_path / "out")))
+    assert (made.facts.withheld == 0, made.facts.released == 0) == (released, not released)
+    report = check(str(tmp_path / "out"), str(inputs / "problems.jsonl"))
+    assert (report.issues, report.not_run) == ([], [])
 
 
 def test_licences_need_their_columns(inputs: Path, tmp_path: Path) -> None:

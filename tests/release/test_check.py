@@ -213,6 +213,11 @@ FAULTS = {
         "splits", layout.DISJOINT, "is absent", row=False),
     "a difference that does not add up": Fault(
         set_cell(layout.PUBLIC_RESULTS, "delta_pp", "12.5"), "results", layout.PUBLIC_RESULTS, "found 12.50"),
+    "a cell that is no number": Fault(
+        set_cell(layout.PUBLIC_RESULTS, "delta_pp", "many"), "results", layout.PUBLIC_RESULTS, "not a number"),
+    "a file that was emptied": Fault(
+        lambda copy: copy.path(CC_BY_SA).write_text("", encoding="utf-8"), "joins", layout.MANIFEST, "is absent",
+        row=False),
     # Croissant
     "a stale sha256 in the description": Fault(
         append(layout.PUBLIC_IDS, lambda _: "\n"), "croissant", layout.CROISSANT, layout.PUBLIC_IDS, row=False,

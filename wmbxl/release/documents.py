@@ -59,7 +59,7 @@ def _pages(files: Files, released: Released, facts: Facts) -> dict[str, bytes]:
         keep_trailing_newline=True,
         autoescape=False,  # Markdown and plain text
     )
-    environment.filters |= {"counts": _counts, "show": lambda cell: show(float(cell)) if cell else ""}
+    environment.filters |= {"counts": _counts, "rounded": _rounded}
     known = {
         "built_by": released.built_by,
         "about": released.about,
@@ -84,6 +84,14 @@ def _pages(files: Files, released: Released, facts: Facts) -> dict[str, bytes]:
 
 def _counts(counter: dict[str, int]) -> str:
     return ", ".join(f"{name} {count:,}" for name, count in counter.items()) or "none"
+
+
+def _rounded(cell: str) -> str:
+    """Write a number of a table for a reader; what is none stays as it is."""
+    try:
+        return show(float(cell))
+    except ValueError:
+        return cell
 
 
 # ---------------------------------------------------------------- the card's settings for `datasets`
@@ -139,4 +147,4 @@ def _features(config: str, splits: dict[str, str], files: Files) -> list[dict[st
         "options": {"name": "options", "struct": [{"name": letter, "dtype": "string"} for letter in letters]},
         "contamination": {"name": "contamination", "struct": labels},
     }
-    return [nested.get(name, {"name": name, "dtype": "string"}) for name in records[0]]
+    return [nested.get(name, {"name": name, "dtype": "string"}) for name in layout.columns(layout.Record)]

@@ -25,7 +25,7 @@ def result_tables(config: ReleaseConfig, sources: Sources, public: Sequence[str]
     -------
     tables : dict of str to pandas.DataFrame
         ``public_subset_results``; ``<group>_multin_delta`` for each group; ``answer_surface_n<n>_delta`` if answers
-        were audited too. Empty without verdicts.
+        were audited too. Empty without verdicts; the first is absent if no test problem is public.
     remarks : list of str
         What is odd about the verdicts.
     """
@@ -40,7 +40,8 @@ def result_tables(config: ReleaseConfig, sources: Sources, public: Sequence[str]
         source = read_verdicts(path)
         verdicts = source.verdicts.take(source.verdicts.contains(tests))
         remarks += [f"{path}: {line}" for line in source.remarks()]
-        results.append(_public(verdicts, subset, len(tests), bootstrap).assign(group=group))
+        if public:
+            results.append(_public(verdicts, subset, len(tests), bootstrap).assign(group=group))
         tables[f"{group}_multin_delta"] = _deltas(verdicts, metadata, bootstrap, config.channel)
         if len(answers):
             surfaces.append(_deltas(verdicts, answers, bootstrap, ANSWER))
