@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import pytest
 from click.testing import CliRunner
 
@@ -14,7 +16,7 @@ def run(*arguments: str) -> tuple[int, str]:
 
 
 def test_a_missing_extra_is_named(tmp_path, monkeypatch):
-    monkeypatch.setitem(__import__("sys").modules, "detect_secrets.core.scan", None)
+    monkeypatch.setitem(sys.modules, "detect_secrets.core.scan", None)
     (tmp_path / "release.json").write_text("{}", encoding="utf-8")
     code, output = run("check", tmp_path)
     assert code == 2

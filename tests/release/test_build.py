@@ -6,6 +6,7 @@ import csv
 import json
 import re
 import subprocess
+import sys
 from collections import Counter
 from pathlib import Path
 
@@ -282,6 +283,14 @@ def test_other_audits_are_released_in_their_layout(inputs: Path, tmp_path: Path)
     build(config_of(inputs, external_audits={"other": str(inputs / "audit")}, out=str(tmp_path / "out")))
     record = lines_of(tmp_path / "out/data/external-audits/other.jsonl")[0]
     assert list(record)[:3] == ["problem_id", "n_grams_total", "per_slice_hits"]
+
+
+def test_a_missing_extra_is_named_before_the_work(
+    inputs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "mlcroissant", None)
+    with pytest.raises(UsageError, match=r"pip install 'wmbxl\[release\]'"):
+        build(config_of(inputs, out=str(tmp_path / "out")))
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from wmbxl.errors import UsageError
 from wmbxl.filesystems import filesystem_of
 from wmbxl.folder import RunFolder
 from wmbxl.release import layout
+from wmbxl.release.croissant import mlcroissant
 from wmbxl.release.data import data_files
 from wmbxl.release.documents import documents, sums, unanswered
 from wmbxl.release.facts import Facts, gather
@@ -49,6 +50,7 @@ def build(config: ReleaseConfig) -> Built:
     BenchmarkError
         Some records can't be released; with all of them.
     """
+    mlcroissant()  # say that it is missing before the work, not after it
     filesystem, root = filesystem_of(config.out)
     if filesystem.exists(root) and filesystem.find(root):
         raise UsageError(f"{config.out}: there is something in this folder: give another --out, or delete it")
