@@ -36,7 +36,7 @@ class Described:
 def read_description(opened: Opened, tables: Tables) -> Described:
     """Validate the description by mlcroissant, hold its files against those of the folder, and read all records.
 
-    Nothing is downloaded: what is not a file of the folder is an issue, and is not read.
+    No data are downloaded: what is not a file of the folder is an issue, and is not read.
     """
     mlc = mlcroissant()
     try:
@@ -50,7 +50,7 @@ def read_description(opened: Opened, tables: Tables) -> Described:
     unread = {path for path in (*layout.PROBLEMS, layout.METADATA) if path in tables.rows}
     for record_set in dataset.metadata.record_sets:
         sources = {field.source.file_object for field in record_set.fields}
-        if len(sources) != 1 or sources & (set(wrong) | {None}):
+        if len(sources) != 1 or not sources <= set(tables.rows) - set(wrong):
             issues.append(_issue(f"record set {record_set.id}: not read, since its files are not as described"))
             continue
         (path,) = sources
