@@ -27,6 +27,7 @@ _VERBS = {
     "import": "judging",
     "judge": "judging",
     "judges": "judging",
+    "release": "releasing",
 }
 
 
