@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from random import Random
 from typing import Literal
 
-from wmbxl.construct.tree import Item, Row, Sum, Unsuited, is_call, parse, right_side, symbols
+from wmbxl.construct.formula import Item, Row, Sum, Unsuited, is_call, parse, right_side, symbols
 
 Share = Literal[25, 50, 75, 100]
 

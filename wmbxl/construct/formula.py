@@ -22,10 +22,6 @@ from wmbxl.extras import needs
 Kind = Literal["symbol", "number", "function", "group", "sign", "times", "relation", "separator", "fence"]
 
 
-# Superscripts that are no exponents.
-MARKS = frozenset("HTc*+(") | {"\\" + name for name in "mathrm mathsf text rm dagger top ast star prime circ".split()}
-
-
 class Unsuited(ValueError):
     """No task can be made of this equation.
 
@@ -62,7 +58,7 @@ class Script:
     def asks(self) -> bool:
         """Whether it is an exponent with a symbol in it, and no mark such as H, (n) or -1."""
         kinds = [item.kind for item in self.row.items if item.kind not in ("number", "sign")]
-        return bool(kinds) and not (len(self.row.items) == 1 and self.row.items[0].name in MARKS)
+        return bool(kinds) and not (len(self.row.items) == 1 and self.row.items[0].name in _MARKS)
 
 
 @dataclass(frozen=True)
@@ -95,7 +91,6 @@ class Item:
     rows: tuple[Row, ...] = ()
     sub: Script | None = None
     sup: Script | None = None
-
 
 
 @dataclass(frozen=True)
@@ -232,45 +227,49 @@ def is_call(before: Item | None, item: Item) -> bool:
 
 # ---------------------------------------------------------------- tokens
 
-_SIGNS = frozenset(["+", "-", "−", r"\pm", r"\mp"])
-_TIMES = frozenset(["*", "/", r"\cdot", r"\times", r"\otimes", r"\odot", r"\circ", r"\ast", r"\star", r"\oplus", r"\div"])
-_RELATIONS = frozenset(
-    ["=", "<", ">"]
-    + [
-        "\\" + name
-        for name in (
-            "le leq leqslant ge geq geqslant lt gt neq ne approx simeq sim cong equiv propto triangleq coloneqq eqqcolon "
-            "doteq ll gg in notin ni subset subseteq supset supseteq to rightarrow Rightarrow leftarrow mapsto iff "
-            "implies leftrightarrow Leftrightarrow succ succeq prec preceq perp parallel mid lesssim gtrsim asymp models "
-            "longrightarrow Longrightarrow xrightarrow stackrel overset underset"
-        ).split()
-    ]
+
+def _commands(names: str) -> frozenset[str]:
+    return frozenset("\\" + name for name in names.split())
+
+
+_SIGNS = frozenset("+-−") | _commands("pm mp")
+_TIMES = frozenset("*/") | _commands("cdot times otimes odot circ ast star oplus div")
+_RELATIONS = frozenset("=<>") | _commands(
+    """le leq leqslant ge geq geqslant lt gt neq ne approx simeq sim cong equiv propto triangleq coloneqq eqqcolon doteq
+    ll gg in notin ni subset subseteq supset supseteq to rightarrow Rightarrow leftarrow mapsto iff implies
+    leftrightarrow Leftrightarrow succ succeq prec preceq perp parallel mid lesssim gtrsim asymp models longrightarrow
+    Longrightarrow xrightarrow stackrel overset underset"""
 )
-_SEPARATORS = {
-    ",", ";", ".", ":", "&", r"\\", "!", "?", r"\quad", r"\qquad", r"\colon", r"\dots", r"\ldots", r"\cdots", r"\vdots", r"\ddots",
-    r"\text", r"\textrm", r"\mbox", r"\forall", r"\exists", r"\land", r"\lor", r"\wedge", r"\vee", r"\hline", r"\intertext",
-}  # fmt: skip
-_SPACES = frozenset(
-    ["~"]
-    + ["\\" + name for name in ", : ; ! > displaystyle textstyle scriptstyle limits nolimits notag nonumber hfill".split()]
-    + ["\\ ", "\\\n", r"\hspace", r"\vspace", r"\label", r"\tag", r"\phantom"]
+_SEPARATORS = frozenset(",;.:&!?") | _commands(
+    r"""\ quad qquad colon dots ldots cdots vdots ddots text textrm mbox forall exists land lor wedge vee hline
+    intertext"""
 )
-_FUNCTIONS = frozenset(
-    "\\" + name
-    for name in (
-        "sum prod int iint iiint oint coprod bigcup bigcap bigoplus bigotimes lim limsup liminf max min sup inf arg "
-        "argmax argmin log ln lg exp sin cos tan cot sec csc arcsin arccos arctan sinh cosh tanh coth det dim ker gcd "
-        "deg hom Pr operatorname operatorname* mathop partial nabla neg DeclareMathOperator"
-    ).split()
+_SPACES = frozenset(["~", "\\ ", "\\\n"]) | _commands(
+    ", : ; ! > displaystyle textstyle limits nolimits notag nonumber hfill hspace vspace label tag phantom"
 )
-_ENCLOSING = frozenset("\\" + name for name in "frac dfrac tfrac cfrac sqrt binom dbinom tbinom".split())
-_SIZES = frozenset("\\" + size + side for size in ("big", "Big", "bigg", "Bigg") for side in ("", "l", "r", "m"))
+_FUNCTIONS = _commands(
+    """sum prod int iint iiint oint coprod bigcup bigcap bigoplus bigotimes lim limsup liminf max min sup inf arg argmax
+    argmin log ln lg exp sin cos tan cot sec csc arcsin arccos arctan sinh cosh tanh coth det dim ker gcd deg hom Pr
+    operatorname mathop partial nabla neg"""
+)
+_ENCLOSING = _commands("frac dfrac tfrac cfrac sqrt binom dbinom tbinom")
+_SIZES = _commands("big Big bigg Bigg bigl Bigl biggl Biggl bigr Bigr biggr Biggr bigm Bigm")
 _OPEN = {
     "(": ")", "[": "]", r"\{": r"\}", r"\lbrace": r"\rbrace", r"\lbrack": r"\rbrack", r"\langle": r"\rangle",
     r"\lfloor": r"\rfloor", r"\lceil": r"\rceil", r"\lvert": r"\rvert", r"\lVert": r"\rVert", r"\left": r"\right",
 }  # fmt: skip
+_MARKS = frozenset("HTc*+(") | _commands("mathrm mathsf text rm dagger top ast star prime circ")  # no exponents
 _CLOSE = frozenset(_OPEN.values())
-_BARS = frozenset(["|", r"\|", r"\vert", r"\Vert"])
+_BARS = frozenset("|") | _commands("| vert Vert")
+# The arguments of commands that pylatexenc doesn't know, or not so, in its own notation.
+_ARGUMENTS = {
+    "{": """bm boldsymbol pmb mathop substack mathring mathds mathscr mathbbm mathcal mathfrak overline underline widehat
+    widetilde vec dot ddot bar tilde hat check breve overbrace underbrace boxed phantom mbox textnormal hspace vspace
+    label tag overrightarrow""",
+    "*{": "operatorname",
+    "{{": "dfrac tfrac cfrac binom dbinom tbinom overset underset stackrel",
+    "[{": "xrightarrow sqrt",
+}
 
 
 @dataclass(frozen=True)
@@ -289,15 +288,7 @@ def _context() -> Any:
     walker = needs("pylatexenc.latexwalker", extra="construct", what="reading equations")
     spec = needs("pylatexenc.macrospec", extra="construct", what="reading equations")
     context = walker.get_default_latex_context_db()
-    arguments = {
-        "{": "bm boldsymbol pmb mathop substack mathring mathds mathscr mathbbm mathcal mathfrak overline underline "
-        "widehat widetilde vec dot ddot bar tilde hat check breve overbrace underbrace boxed phantom mbox textnormal "
-        "hspace vspace label tag overrightarrow mathpalette",
-        "*{": "operatorname",
-        "{{": "dfrac tfrac cfrac binom dbinom tbinom overset underset stackrel",
-        "[{": "xrightarrow sqrt",
-    }
-    macros = [spec.std_macro(name, form) for form, names in arguments.items() for name in names.split()]
+    macros = [spec.std_macro(name, form) for form, names in _ARGUMENTS.items() for name in names.split()]
     context.add_context_category("wmbxl", macros=macros, prepend=True)
     return context
 
@@ -429,7 +420,11 @@ class _Reader:
         if position + 1 >= end:
             raise Unsuited("not_parsed", f"a {mark.name} without a script")
         held = self._tokens[position + 1]
-        row = held.rows[0] if held.name == "{" else Row((Item(_kind_of(held.name), held.start, held.end, held.end, held.name),))
+        row = (
+            held.rows[0]
+            if held.name == "{"
+            else Row((Item(_kind_of(held.name), held.start, held.end, held.end, held.name),))
+        )
         return Script(mark.start, held.end, row, held.name == "{"), position + 2, mark.name
 
 
@@ -444,7 +439,7 @@ _KINDS: tuple[tuple[Kind, frozenset[str]], ...] = (
     ("sign", _SIGNS),
     ("times", _TIMES),
     ("relation", _RELATIONS),
-    ("separator", frozenset(_SEPARATORS)),
+    ("separator", _SEPARATORS),
     ("function", _FUNCTIONS),
     ("group", _ENCLOSING | {"{", r"\begin"}),
     ("fence", frozenset(_OPEN) | _CLOSE | _BARS | {r"\middle", "_", "^"}),
