@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from wmbxl.errors import UsageError
 from wmbxl.stats import remarks
 from wmbxl.stats.intervals import Interval, adjusted, intervals
-from wmbxl.stats.resample import Bootstrap, Floats, Replicates, replicate
+from wmbxl.stats.resample import Bootstrap, Floats, Replicates, cluster_sums, replicate
 from wmbxl.stats.verdicts import Verdicts
 from wmbxl.views import View
 
@@ -79,7 +79,7 @@ def replicate_accuracies(verdicts: Verdicts, sets: Sequence[Mask], bootstrap: Bo
     """
     correct = np.concatenate([verdicts.correct & inside[:, None] for inside in sets], axis=1)
     observed = np.concatenate([verdicts.observed & inside[:, None] for inside in sets], axis=1)
-    totals = verdicts.by_unit(np.concatenate([correct, observed], axis=1).astype(np.float64))
+    totals = cluster_sums(np.concatenate([correct, observed], axis=1).astype(np.float64), verdicts.clusters)
     return replicate(totals, _accuracy, bootstrap, stream)
 
 

@@ -117,26 +117,6 @@ class Verdicts:
             )
         return replace(self, clusters=tuple(labels.astype(str)))
 
-    def by_unit(self, totals: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Sum what problems add to some totals over the units that are resampled.
-
-        Parameters
-        ----------
-        totals : ndarray, shape (N, C)
-            One row per problem.
-
-        Returns
-        -------
-        ndarray, shape (U, C)
-            One row per cluster, in sorted order; `totals` itself if problems are resampled one by one.
-        """
-        if self.clusters is None:
-            return totals
-        labels, cluster = np.unique(np.array(self.clusters, dtype=object), return_inverse=True)
-        summed = np.zeros((len(labels), totals.shape[1]))
-        np.add.at(summed, cluster, totals)
-        return summed
-
     def counts(self) -> pd.DataFrame:
         """Count per model: problems, verdicts, missing ones and right ones."""
         observed = self.observed.sum(axis=0)
