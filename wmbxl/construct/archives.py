@@ -26,7 +26,7 @@ _SINGLE = "main.tex"  # what a source without an archive around it is called
 
 
 def unpack(data: bytes, limits: Limits) -> dict[str, bytes]:
-    """Return the text files of a source by their path.
+    r"""Return the text files of a source by their path.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ def unpack(data: bytes, limits: Limits) -> dict[str, bytes]:
 
     Examples
     --------
-    >>> unpack(gzip.compress(rb"\\documentclass{article}"), Limits())
+    >>> unpack(gzip.compress(rb"\documentclass{article}"), Limits())
     {'main.tex': b'\\documentclass{article}'}
     >>> unpack(b"%PDF-1.7 ...", Limits())
     Traceback (most recent call last):
