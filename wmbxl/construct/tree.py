@@ -97,10 +97,13 @@ class SourceTree:
             ``no_main_file``.
         """
         tex = [path for path in self._files if path.lower().endswith(TEX)] or list(self._files)
-        candidates = [path for path in tex if _CLASS.search(self._files[path])]
-        whole = [path for path in candidates if _BEGIN.search(self._files[path])] or candidates
-        if not whole:
-            raise Unreadable("no_main_file", f"none of {len(tex)} TeX files has a \\documentclass")
+        classed = [path for path in tex if _CLASS.search(self._files[path])]
+        begun = [path for path in tex if _BEGIN.search(self._files[path])]
+        candidates = [path for path in classed if path in begun] or begun or classed
+        if not candidates:
+            raise Unreadable(
+                "no_main_file", f"none of {len(tex)} TeX files has a \\documentclass or a \\begin{{document}}"
+            )
         included = {
             posixpath.splitext(posixpath.basename(name.decode("latin-1")))[0]
             for data in self._files.values()
@@ -118,4 +121,4 @@ class SourceTree:
                 path,
             )
 
-        return min(whole, key=rank)
+        return min(candidates, key=rank)
