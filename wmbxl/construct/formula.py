@@ -172,6 +172,7 @@ def parse(latex: str) -> Row:
     [('symbol', 'y'), ('relation', '='), ('symbol', '\\mathbf'), ('symbol', 'x')]
     """
     walker = needs("pylatexenc.latexwalker", extra="construct", what="reading equations")
+    latex += " "  # for commands that look for an option behind them, such as a line break at the end
     reader = walker.LatexWalker(latex, latex_context=_context(), tolerant_parsing=False)
     try:
         nodes, _, _ = reader.get_latex_nodes(parsing_state=reader.make_parsing_state(in_math_mode=True))
@@ -263,9 +264,9 @@ _CLOSE = frozenset(_OPEN.values())
 _BARS = frozenset("|") | _commands("| vert Vert")
 # The arguments of commands that pylatexenc doesn't know, or not so, in its own notation.
 _ARGUMENTS = {
-    "{": """bm boldsymbol pmb mathop substack mathring mathds mathscr mathbbm mathcal mathfrak overline underline widehat
-    widetilde vec dot ddot bar tilde hat check breve overbrace underbrace boxed phantom mbox textnormal hspace vspace
-    label tag overrightarrow""",
+    "{": """bm boldsymbol pmb mathop substack mathring mathds mathscr mathbbm mathcal mathfrak overline underline
+    widehat widetilde vec dot ddot bar tilde hat check breve overbrace underbrace boxed phantom mbox textnormal
+    hspace vspace label tag overrightarrow""",
     "*{": "operatorname",
     "{{": "dfrac tfrac cfrac binom dbinom tbinom overset underset stackrel",
     "[{": "xrightarrow sqrt",

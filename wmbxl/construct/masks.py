@@ -77,7 +77,8 @@ def mask(latex: str, share: Share, seed: int) -> Masked:
         ``left = right``, without dollar signs; any relation will do.
     share : {25, 50, 75, 100}
         Percent of the right side's symbols that go. At 100 there is one blank, the right side. Below, the blanks
-        hold a share that is nearer to this one than to the next.
+        hold a share that is nearer to this one than to the next, each at least an eighth, and their number is as
+        near to one for each quarter as can be.
     seed : int
         The same seed gives the same blanks, whatever else is masked.
 
@@ -125,7 +126,7 @@ def listed(parts: Sequence[str]) -> str:
 def _choose(right: Row, latex: str, share: Share, chooser: Random) -> list[Subtree]:
     """Draw sets of blanks and keep the first whose number is nearest to one for each quarter."""
     total = symbols(right.items)
-    candidates = [each for each in subtrees(right, latex) if each.symbols < total]
+    candidates = [each for each in subtrees(right, latex) if total * NEAR <= each.symbols < total]
     best: list[Subtree] = []
     off = ATTEMPTS
     for _ in range(ATTEMPTS):
