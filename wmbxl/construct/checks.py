@@ -10,6 +10,7 @@ from wmbxl.answers.exact import normalise
 from wmbxl.construct import equations, sizes
 from wmbxl.construct.formula import Item, Row, Unsuited, parse
 from wmbxl.construct.records import Drop, Equation, Extraction
+from wmbxl.construct.scanning import rows
 
 STAGE = "checks"
 
@@ -217,7 +218,8 @@ def _walk(row: Row, latex: str) -> Iterator[Symbol]:
         if item.sup and (item.kind == "function" or item.sup.asks()):
             yield from _walk(item.sup.row, latex)
         if item.sub and item.name in _BINDERS:
-            yield from _walk(item.sub.row, latex)
+            for line, text in _lines(item.sub.row, latex):
+                yield from _walk(line, text)
 
 
 def _letters(row: Row, latex: str) -> list[str]:
@@ -234,14 +236,23 @@ def _bound(row: Row, latex: str) -> Iterator[str]:
     """Yield the variables that sums, maxima and integrals bind."""
     for number, item in enumerate(row.items):
         if item.sub and item.name in _BINDERS:
-            for symbol in _walk(item.sub.row, latex):
-                yield symbol.base
-                if not any(each.kind == "relation" and each.name == "<" for each in item.sub.row.items):
-                    break
+            for line, text in _lines(item.sub.row, latex):
+                first = next(_walk(line, text), None)
+                yield from [first.base, *first.indices] if first else ()
         if item.name in _INTEGRALS:
             yield from _differentials(row.items[number + 1 :], latex)
         for inner in (*item.rows, *(script.row for script in (item.sub, item.sup) if script)):
             yield from _bound(inner, latex)
+
+
+def _lines(row: Row, latex: str) -> Iterator[tuple[Row, str]]:
+    r"""Yield the lines of a ``\substack``, or the row itself."""
+    item = row.items[0] if row.items else None
+    if item is None or item.name != r"\substack":
+        yield row, latex
+        return
+    for line in rows(latex[item.start : item.end].removeprefix(r"\substack").strip()[1:-1]):
+        yield parse(line), line
 
 
 def _differentials(items: Sequence[Item], latex: str) -> Iterator[str]:
