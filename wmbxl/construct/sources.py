@@ -53,6 +53,12 @@ class Source:
     def __str__(self) -> str:
         return f"{self.url}!{self.member}" if self.member else self.url
 
+    @property
+    def name(self) -> str:
+        """File and member without the folder, which is elsewhere on another machine."""
+        file = PurePosixPath(self.url).name
+        return f"{file}!{self.member}" if self.member else file
+
     def read(self) -> bytes:
         """Return the archive.
 
@@ -174,7 +180,7 @@ class Metadata:
         versions = [each for each in record.get("versions") or () if isinstance(each, Mapping)]
         return Paper(
             paper_id=source.paper_id if version or not versions else f"{base}{versions[-1].get('version', '')}",
-            source=str(source),
+            source=source.name,
             sha256=sha256,
             title=" ".join(str(record.get("title") or "").split()),
             categories=tuple(str(record.get("categories") or "").split()),
