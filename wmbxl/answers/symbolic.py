@@ -1,0 +1,237 @@
+"""Whether two terms mean the same: relations, sets and intervals part by part, formulas by interpretation."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from wmbxl.answers.interpret import Interpretation, Reading, Roles, Undefined, Value, difference, readings_of
+from wmbxl.answers.latex import Token
+from wmbxl.answers.shapes import Shapes, assignments
+from wmbxl.answers.terms import NOTHING, Term, label_names, parse, words_of
+from wmbxl.answers.verdict import Relation
+
+TRIALS = 10
+DEFINED = 3  # trials that have to be defined for an equality
+SAME, APART = 1e-9, 1e-4  # relative differences: below one, equal; above the other, different
+ROUNDING = 0.02
+READINGS = 96
+DIGITS = 9  # a number with more is compared as text too
+
+
+@dataclass(frozen=True)
+class Found:
+    """What the symbolic step finds: see `wmbxl.answers.verdict.Equivalence`."""
+
+    relation: Relation
+    reason: str
+    foreign: tuple[str, ...] = ()
+
+
+def relate(first: Sequence[Token], second: Sequence[Token]) -> Found:
+    r"""Compare two formulas.
+
+    Raises
+    ------
+    NotUnderstood
+        One of them is not a formula, or has no meaning here.
+
+    Examples
+    --------
+    >>> from wmbxl.answers.latex import tokenise
+    >>> relate(tokenise(r"\|\mathbf{h}\|^2"), tokenise(r"\mathbf{h}^H\mathbf{h}")).relation
+    'equivalent'
+    """
+    words = {word for word in words_of(first) | words_of(second) if len(word) > 1 and word.isalpha()}
+    one, other = parse(first, words), parse(second, words)
+    relation = _relate(one, other)
+    foreign = tuple(sorted(_names(one, other) - label_names(other) - {"bold:I"}))
+    lacks_unit = ("unit" in label_names(one)) != ("unit" in label_names(other))
+    if relation == "different" and lacks_unit:
+        return Found("undecided", "only one has a unit", foreign)
+    reasons = {"equivalent": "the same value for all symbols", "different": "different values for some symbols"}
+    return Found(relation, reasons.get(relation, "neither shown to be the same nor to differ"), foreign)
+
+
+def _names(one: Term, other: Term) -> set[str]:
+    """Name the symbols of a term, but not what it gives a value to where the other gives only the value."""
+    if one.op == "chain" and other.op != "chain" and _names_something(one):
+        return label_names(Term("tuple", one.args[1:]))
+    return label_names(one)
+
+
+def _names_something(chain: Term) -> bool:
+    return chain.args[0].op in ("sym", "call") and set(chain.name.split()) in ({"="}, {"in"})
+
+
+def _relate(one: Term, other: Term) -> Relation:
+    one, other = _bare(one, other)
+    if one == other:
+        return "equivalent"
+    kinds = {one.op, other.op}
+    if kinds == {"chain"}:
+        return _relations(one, other)
+    if "chain" in kinds:
+        chain, plain = (one, other) if one.op == "chain" else (other, one)
+        return _member(chain, plain)
+    if kinds == {"set"}:
+        return _sets(one.args, other.args)
+    if kinds == {"tuple"}:
+        return _lists(one.args, other.args) if len(one.args) == len(other.args) else "different"
+    if kinds == {"interval"}:
+        ends = _lists(one.args, other.args)
+        return "different" if ends == "equivalent" and one.name != other.name else ends
+    if kinds & {"set", "tuple", "interval"}:
+        return "undecided"
+    return _formulas(one, other)
+
+
+def _bare(one: Term, other: Term) -> tuple[Term, Term]:
+    """Take braces around single elements for a set if the other is one too, and away otherwise."""
+    if "set" in (one.op, other.op):
+        return tuple(Term("set", term.args) if term.op == "braced" else term for term in (one, other))  # type: ignore[return-value]
+    return tuple(term.args[0] if term.op == "braced" else term for term in (one, other))  # type: ignore[return-value]
+
+
+def _lists(ones: Sequence[Term], others: Sequence[Term]) -> Relation:
+    found = [_relate(one, other) for one, other in zip(ones, others, strict=True)]
+    if "different" in found:
+        return "different"
+    return "equivalent" if all(relation == "equivalent" for relation in found) else "undecided"
+
+
+def _sets(ones: Sequence[Term], others: Sequence[Term]) -> Relation:
+    table = [[_relate(one, other) for other in others] for one in ones]
+    columns = list(zip(*table, strict=True))
+    lines = [*table, *columns]
+    if any(all(relation == "different" for relation in line) for line in lines):
+        return "different"
+    return "equivalent" if all("equivalent" in line for line in lines) else "undecided"
+
+
+def _member(chain: Term, plain: Term) -> Relation:
+    """Compare an equation with a formula that may be one of its sides, as x = 5 with 5."""
+    marks = set(chain.name.split())
+    if marks == {"in"} and len(chain.args) == 2:
+        return _relate(chain.args[1], plain)
+    if marks != {"="}:
+        return "undecided"
+    named = _names_something(chain)
+    found = [_relate(side, plain) for side in chain.args[named:]]
+    if "equivalent" in found:
+        return "equivalent"
+    return "different" if named and all(relation == "different" for relation in found) else "undecided"
+
+
+def _relations(one: Term, other: Term) -> Relation:
+    if len(one.args) != 2 or len(other.args) != 2:
+        return _lists(one.args, other.args) if one.name == other.name and len(one.args) == len(other.args) else "undecided"
+    one, other = _upwards(one), _upwards(other)
+    pairs = [_relate(*sides) for sides in zip(one.args, other.args, strict=True)]
+    strict = {one.name, other.name} == {"<", "<="}
+    if one.name != other.name and not strict:
+        return "undecided"
+    same = all(relation == "equivalent" for relation in pairs)
+    if not same and one.name == "=":
+        same = all(_relate(*sides) == "equivalent" for sides in zip(one.args, other.args[::-1], strict=True))
+    if not same and one.name in ("=", "<", "<="):
+        same = _formulas(_gap(one), _gap(other)) == "equivalent"
+    if not same and one.name == "=":
+        same = _formulas(_gap(one), Term("neg", (_gap(other),))) == "equivalent"
+    if same:
+        return "different" if strict else "equivalent"
+    if one.name != "=" and _formulas(_gap(one), Term("neg", (_gap(other),))) == "equivalent":
+        return "different"  # the other way round
+    return "different" if sorted(pairs) == ["different", "equivalent"] and not strict else "undecided"
+
+
+def _upwards(chain: Term) -> Term:
+    """Turn a relation such that the larger side is on the right."""
+    if chain.name in (">", ">="):
+        return Term("chain", chain.args[::-1], chain.name.replace(">", "<"))
+    return chain
+
+
+def _gap(chain: Term) -> Term:
+    return Term("add", (chain.args[1], Term("neg", (chain.args[0],))))
+
+
+def _formulas(one: Term, other: Term) -> Relation:
+    terms = (one, other)
+    options = assignments(terms)
+    roles = Roles.of(terms)
+    usual, possible = readings_of(terms)
+    if all(_agree(terms, options[0], roles, reading) for reading in usual):
+        return "equivalent" if _long_numbers(one) == _long_numbers(other) else "undecided"
+    if len(possible) * len(options) > READINGS or not _comparable(one, other) or _rounded(one, other, options[0], roles):
+        return "undecided"
+    if all(_differ(terms, shapes, roles, reading) for shapes in options for reading in possible):
+        return "different"
+    return "undecided"
+
+
+def _value(term: Term, interpretation: Interpretation) -> Value | None:
+    try:
+        return interpretation.value(term)
+    except Undefined:
+        return None
+
+
+def _agree(terms: Sequence[Term], shapes: Shapes, roles: Roles, reading: Reading) -> bool:
+    """Tell whether two terms have the same value wherever both have one; only one of them may lack it elsewhere."""
+    equal = 0
+    lacking = set()
+    for trial in range(TRIALS):
+        interpretation = Interpretation(shapes, roles, reading, trial)
+        values = [_value(term, interpretation) for term in terms]
+        if values[0] is None or values[1] is None:
+            lacking |= {place for place in (0, 1) if values[place] is None and values[1 - place] is not None}
+        elif difference(values[0], values[1]) < SAME:
+            equal += 1
+        else:
+            return False
+    return equal >= DEFINED and len(lacking) < 2
+
+
+def _differ(terms: Sequence[Term], shapes: Shapes, roles: Roles, reading: Reading) -> bool:
+    return any(_apart(terms, Interpretation(shapes, roles, reading, trial)) > APART for trial in range(TRIALS))
+
+
+def _apart(terms: Sequence[Term], interpretation: Interpretation) -> float:
+    """Tell how far apart the values of two terms are; 0 if one has none."""
+    first, second = (_value(term, interpretation) for term in terms)
+    return 0.0 if first is None or second is None else difference(first, second)
+
+
+def _long_numbers(term: Term) -> Counter[str]:
+    digits = (part.name for part in term.walk() if part.op == "num")
+    return Counter(name for name in digits if len(re.sub(r"^[0.]+|\.", "", name)) > DIGITS)
+
+
+def _comparable(one: Term, other: Term) -> bool:
+    """Tell whether a difference in value would be one in meaning: both sum over the same, and nothing is approximated."""
+    return _approximated(one) == _approximated(other) == set() and _open_ranges(one) == _open_ranges(other)
+
+
+def _approximated(term: Term) -> set[str]:
+    found = {part.op for part in term.walk()} & {"int", "max", "min", "sup", "inf"}
+    infinite = any(part.name == "infinity" for part in term.walk())
+    return found | ({"infinity"} if infinite else set()) | {"..." for part in term.walk() if part.name == "..."}
+
+
+def _open_ranges(term: Term) -> set[Term]:
+    """List the ranges of sums that only the text tells."""
+    sums = [part for part in term.walk() if part.op in ("sum", "prod")]
+    return {part.args[1] for part in sums if part.args[2] == NOTHING and part.args[1].op != "set"}
+
+
+def _rounded(one: Term, other: Term, shapes: Shapes, roles: Roles) -> bool:
+    """Tell whether one is a decimal number close to the other, so that a text may have rounded it."""
+    if any(part.op in ("sym", "unit") for term in (one, other) for part in term.walk()):
+        return False
+    decimals = any("." in part.name for term in (one, other) for part in term.walk() if part.op == "num")
+    return decimals and _apart((one, other), Interpretation(shapes, roles, Reading(), 0)) < ROUNDING
+
+
