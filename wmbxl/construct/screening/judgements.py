@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from functools import lru_cache
 from pathlib import Path
@@ -39,12 +38,13 @@ class Judgement(Review):
 
 
 class Screening:
-    """A folder of candidates and the judgements on them.
+    """The candidates of a build, and the judgements on them.
 
     Parameters
     ----------
     folder : str or Path
-        With ``candidates.jsonl``, which `wmbxl build` writes. Judgements go to ``screening/NAME.jsonl`` in it.
+        The folder that `wmbxl build` writes to. The candidates of its latest version are screened. Judgements go to
+        ``screening/NAME.jsonl`` in it, so that they hold for later versions too.
 
     Attributes
     ----------
@@ -54,20 +54,21 @@ class Screening:
     Raises
     ------
     NothingMatches
-        There is no such file.
+        There is no version in the folder.
     RecordsError
-        Lines of it are no problems.
+        Lines of a file are not what they should be.
     """
 
     def __init__(self, folder: str | Path) -> None:
         self._folder = Path(folder)
-        path = self._folder / CANDIDATES
-        if not path.is_file():
-            raise NothingMatches(f"{folder}: no {CANDIDATES} in this folder: give the folder that wmbxl build wrote")
-        found = _read_lines(path, Problem)
-        self.problems = {problem.problem_id: problem for problem in found}
-        if len(self.problems) < len(found):
-            raise RecordsError(str(path), [f"{len(found) - len(self.problems)} problem ids come more than once"])
+        versions = [path for path in self._folder.glob(f"v*/{CANDIDATES}") if path.parent.name[1:].isdigit()]
+        if not versions:
+            raise NothingMatches(
+                f"{folder}: no v1/{CANDIDATES} in this folder: give the folder that wmbxl build writes to (its out), not "
+                "a version of it"
+            )
+        path = max(versions, key=lambda path: int(path.parent.name[1:]))
+        self.problems = {problem.problem_id: problem for problem in _read_lines(path, Problem)}
 
     def add(self, rater: str, problem_id: str, level: int, decision: str, comment: str) -> Judgement:
         """Keep a judgement; when this returns, it is on the disk.
@@ -106,20 +107,36 @@ class Screening:
         return judgement
 
     def history(self) -> list[Judgement]:
-        """Return all judgements ever made, in the order of time; those of colleagues on the same folder too."""
-        files = sorted((self._folder / JUDGEMENTS).glob("*.jsonl"))
-        found = [each for file in files for each in _read_judgements(file, file.stat().st_size)]
-        return sorted(found, key=lambda each: (each.time, each.rater))
+        """Return all judgements on these problems, in the order of time; those of colleagues on the same folder too."""
+        return [each for each in history(self._folder) if each.problem_id in self.problems]
 
     def current(self) -> dict[str, dict[str, Judgement]]:
         """Return the latest judgement of each rater, by problem and rater."""
-        latest: dict[str, dict[str, Judgement]] = defaultdict(dict)
-        for judgement in self.history():
-            latest[judgement.problem_id][judgement.rater] = judgement
-        return latest
+        return latest(self.history())
 
     def _path(self, rater: str) -> Path:
         return self._folder / JUDGEMENTS / f"{quote(rater, safe=' ')}.jsonl"
+
+
+def history(folder: str | Path) -> list[Judgement]:
+    """Return all judgements that a build's folder holds, in the order of time.
+
+    Raises
+    ------
+    RecordsError
+        Lines of a file are no judgements.
+    """
+    files = sorted((Path(folder) / JUDGEMENTS).glob("*.jsonl"))
+    found = [each for file in files for each in _read_judgements(file, file.stat().st_size)]
+    return sorted(found, key=lambda each: (each.time, each.rater))
+
+
+def latest(judgements: Iterable[Judgement]) -> dict[str, dict[str, Judgement]]:
+    """Return the last judgement of each rater, by problem and rater."""
+    found: dict[str, dict[str, Judgement]] = {}
+    for judgement in judgements:
+        found.setdefault(judgement.problem_id, {})[judgement.rater] = judgement
+    return found
 
 
 def _append(path: Path, line: str) -> None:

@@ -13,25 +13,23 @@ STAGE = "screening"
 Status = Literal["accepted", "rejected", "revise", "disputed", "open"]
 
 
-def status(judgements: Mapping[str, Judgement], accepts: int = 1) -> Status:
+def status(judgements: Mapping[str, Judgement]) -> Status:
     """Say what the experts' latest judgements of one problem come to.
 
     Parameters
     ----------
     judgements : mapping of str to Judgement
         By rater.
-    accepts : int
-        How many have to accept it.
 
     Returns
     -------
     {"accepted", "rejected", "revise", "disputed", "open"}
-        Accepted only if nobody objects; disputed if some accept and some don't; open if too few have judged.
+        Accepted only if nobody objects; disputed if some accept and some don't; open if nobody has judged.
     """
     decisions = [judgement.decision for judgement in judgements.values()]
     objections = [decision for decision in decisions if decision != "accept"]
     if not objections:
-        return "accepted" if len(decisions) >= accepts else "open"
+        return "accepted" if decisions else "open"
     if len(objections) < len(decisions):
         return "disputed"
     return "rejected" if "reject" in objections else "revise"
@@ -40,7 +38,6 @@ def status(judgements: Mapping[str, Judgement], accepts: int = 1) -> Status:
 def settle(
     problems: Sequence[Problem],
     current: Mapping[str, Mapping[str, Judgement]],
-    accepts: int = 1,
     release_unscreened: bool = False,
 ) -> tuple[list[Problem], list[Drop]]:
     """Keep the problems that may be released, with their reviews and who accepted them.
@@ -51,11 +48,9 @@ def settle(
         With their reviews of the first tier.
     current : mapping
         The latest judgements, by problem and rater.
-    accepts : int
-        How many experts have to accept a problem.
     release_unscreened : bool
-        Let pass also problems that are still open; their `accepted_by` is ``"config"``. What an expert objects to is
-        never released.
+        Let pass also problems that are still open and that the first tier accepted; their `accepted_by` is
+        ``"config"``. What an expert objects to is never released.
 
     Returns
     -------
@@ -66,8 +61,9 @@ def settle(
     released, dropped = [], []
     for problem in problems:
         judgements = current.get(problem.problem_id, {})
-        found = status(judgements, accepts)
-        if found == "accepted" or (found == "open" and release_unscreened):
+        found = status(judgements)
+        passes = release_unscreened and all(review.decision == "accept" for review in problem.reviews)
+        if found == "accepted" or (found == "open" and passes):
             by = "expert" if found == "accepted" else "config"
             reviews = (*problem.reviews, *(_as_review(each) for each in judgements.values()))
             released.append(problem.model_copy(update={"accepted_by": by, "reviews": reviews}))
