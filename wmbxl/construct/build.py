@@ -27,15 +27,18 @@ from wmbxl.construct import relevance, solvability
 from wmbxl.construct.config import BuildConfig
 from wmbxl.construct.funnel import funnel
 from wmbxl.construct.paper import PaperResult, PaperRun
-from wmbxl.construct.records import Drop, Paper, Problem, Review
+from wmbxl.construct.records import Drop, Paper, Problem
+from wmbxl.construct.screening.judgements import Judgement, history, latest
+from wmbxl.construct.screening.settlement import STAGE as SCREENING
+from wmbxl.construct.screening.settlement import settle
 from wmbxl.construct.sources import STAGE as SOURCES
 from wmbxl.construct.sources import Metadata, Source, list_sources, read_metadata, unversioned
 from wmbxl.errors import Interrupted, NothingMatches, RecordsError, UsageError, WmbxlError
 from wmbxl.folder import RunFolder
 
-PAPERS, CALLS, REVIEWS = "papers", "calls", "reviews.jsonl"
+PAPERS, CALLS = "papers", "calls"
 PER_TASK = 4  # papers
-REPEATS, SCREENING = "repeats", "screening"
+REPEATS = "repeats"
 
 Told = Callable[[int, int], None]
 
@@ -139,7 +142,7 @@ def build(
         job = Job(config, metadata.records, None if replay else workers)
         keys = _run(connected, chosen, job, told)
     results = (PaperResult.model_validate_json(out.read(f"{PAPERS}/{key}.json")) for key in keys)
-    files = _files(config, results, dropped, metadata, since, base, _reviews(out))
+    files = _files(config, results, dropped, metadata, since, base, latest(history(out.url)))
     folder = RunFolder(f"{out.url}/v{version}")
     if replay:
         _compare(folder, files)
@@ -242,7 +245,7 @@ def _connected(config: BuildConfig, client: Client | None) -> Iterator[Client]:
 
 def _files(
     config: BuildConfig, results: Iterable[PaperResult], dropped: Sequence[Drop], metadata: Metadata,
-    since: date | None, base: Build | None, reviews: Mapping[str, Sequence[Review]],
+    since: date | None, base: Build | None, judgements: Mapping[str, Mapping[str, Judgement]],
 ) -> dict[str, bytes]:  # fmt: skip
     """Put the version's files together, ``build.json`` last."""
     found = sorted(results, key=lambda result: result.paper.paper_id)
@@ -260,7 +263,7 @@ def _files(
     drops += [drop for drop in repeated.values() if drop.item not in known]
     candidates = [*earlier, *(problem for problem in new if problem.problem_id not in repeated)]
     entered[SCREENING] = len(candidates)
-    released, unreleased = _screened(candidates, reviews, config.quality.release)
+    released, unreleased = settle(candidates, judgements, config.quality.release == "unreviewed")
     drops += unreleased
     files = {
         "problems.jsonl": _lines(released),
@@ -288,37 +291,6 @@ def _files(
         "sha256": {name: hashlib.sha256(data).hexdigest() for name, data in files.items()},
     }
     return {**files, "build.json": _json(about)}
-
-
-def _screened(
-    candidates: Sequence[Problem], reviews: Mapping[str, Sequence[Review]], release: str
-) -> tuple[list[Problem], list[Drop]]:
-    """Divide candidates by what experts say of them; one rejection outweighs any number of accepts."""
-    released, drops = [], []
-    for problem in candidates:
-        expert = reviews.get(problem.problem_id, ())
-        said = {review.decision for review in expert}
-        verdict = next((word for word in ("reject", "revise", "accept") if word in said), "")
-        if not verdict and release == "unreviewed" and all(review.decision == "accept" for review in problem.reviews):
-            verdict = "unreviewed"
-        if verdict in ("accept", "unreviewed"):
-            by = "expert" if verdict == "accept" else "config"
-            released.append(problem.model_copy(update={"accepted_by": by, "reviews": (*problem.reviews, *expert)}))
-        else:
-            reason = {"reject": "expert_rejects", "revise": "expert_wants_revision", "": "waits_for_expert"}[verdict]
-            drops.append(Drop(stage=SCREENING, item=problem.problem_id, reason=reason))
-    return released, drops
-
-
-def _reviews(out: RunFolder) -> dict[str, list[Review]]:
-    """Read the experts' reviews; the last one of a rater counts."""
-    if not out.exists(REVIEWS):
-        return {}
-    latest = {(review.problem_id, review.rater): review for review in read_records(Review, out, REVIEWS)}
-    found: dict[str, list[Review]] = {}
-    for _, review in sorted(latest.items()):
-        found.setdefault(review.problem_id, []).append(review)
-    return found
 
 
 def _diff(before: Sequence[Problem], after: Sequence[Problem]) -> dict[str, bytes]:
@@ -380,8 +352,8 @@ def _compare(folder: RunFolder, files: Mapping[str, bytes]) -> None:
         return
     if different:
         raise WmbxlError(
-            f"{folder.url}: the replay differs in {', '.join(different)}: the config, the sources, the reviews or the "
-            "record of calls changed since this version was built. Nothing was written."
+            f"{folder.url}: the replay differs in {', '.join(different)}: the config, the sources, the judgements or "
+            "the record of calls changed since this version was built. Nothing was written."
         )
 
 
