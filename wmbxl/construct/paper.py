@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 
 from wmbxl.construct import checks, equations, extraction, proposals, relevance, rubric, solvability, tasks
 from wmbxl.construct.archives import unpack
@@ -52,10 +52,10 @@ class PaperResult(Record):
     """
 
     paper: Paper
-    notes: dict[str, int] = {}
+    notes: dict[str, int] = Field(default={})
     score: dict[str, Any] | None = None
     model_says: bool | None = None
-    entered: dict[str, int] = {}
+    entered: dict[str, int] = Field(default={})
     extractions: tuple[Extraction, ...] = ()
     problems: tuple[Problem, ...] = ()
     drops: tuple[Drop, ...] = ()
