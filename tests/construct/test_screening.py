@@ -47,7 +47,8 @@ def folder(tmp_path: Path) -> Path:
     span = problems[2].span.model_copy(update={"text": HOSTILE})
     model = Review(problem_id="x", tier=1, rater="model-m", level=4, decision="accept", scores={"rigour": 4})
     problems[2] = make_problem(
-        3, background=HOSTILE, question_text=HOSTILE, span=span, paper_title=HOSTILE, correct_answer=rf"\boxed{{{HOSTILE}}}",
+        3, background=HOSTILE, question_text=HOSTILE, span=span, paper_title=HOSTILE,
+        correct_answer=rf"\boxed{{{HOSTILE}}}",
         reviews=(model,),
     )  # fmt: skip
     return write(tmp_path / "build", problems)
@@ -207,7 +208,7 @@ def test_a_request_under_a_foreign_name_is_refused(served: Served) -> None:
 
 
 def test_a_form_of_another_site_is_refused(served: Served, folder: Path) -> None:
-    cookie = f"rater_{served.port}={'Ada'.encode().hex()}"
+    cookie = f"rater_{served.port}={b'Ada'.hex()}"
     path = f"/problem/{quote(make_problem(1).problem_id, safe='')}"
     body = urlencode({"level": 4, "decision": "accept", "comment": ""})
     assert served.ask("POST", path, body, Cookie=cookie)[0] == 403
@@ -222,7 +223,7 @@ def test_the_policy_allows_no_foreign_script_and_no_frame(served: Served) -> Non
 
 
 def test_what_is_not_there(served: Served) -> None:
-    cookie = f"rater_{served.port}={'Ada'.encode().hex()}"
+    cookie = f"rater_{served.port}={b'Ada'.hex()}"
     assert served.ask("GET", "/problem/none", Cookie=cookie)[0] == 404
     assert served.ask("GET", "/../secrets")[0] == 404
 
