@@ -23,6 +23,7 @@ _VERBS = {
     "views": "statistics",
     "bootstrap": "statistics",
     "corpora": "statistics",
+    "build": "building",
     "screen": "screening",
 }
 

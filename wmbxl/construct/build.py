@@ -234,7 +234,6 @@ def _connected(config: BuildConfig, client: Client | None) -> Iterator[Client]:
             yield made
     else:
         with (
-            dask.config.set({"distributed.worker.daemon": False}),  # answers are judged in processes of their own
             LocalCluster(n_workers=config.workers, threads_per_worker=1, dashboard_address=":0") as cluster,
             Client(cluster) as made,
         ):

@@ -185,11 +185,12 @@ def undefined(formulas: Sequence[str], defined: Sequence[str], mentioned: Iterab
             )
             if not covered and shown not in missing:
                 missing.append(shown)
-            missing += [
-                index
-                for index in symbol.indices
-                if index.isalpha() and index not in known | indexed and index not in missing
-            ]
+            if not _is_constant(symbol.base):
+                missing += [
+                    index
+                    for index in symbol.indices
+                    if index.isalpha() and index not in known | indexed and index not in missing
+                ]
     return missing
 
 
@@ -212,7 +213,8 @@ def _walk(row: Row, latex: str) -> Iterator[Symbol]:
         if item.kind == "symbol":
             sub = latex[item.sub.start + 1 : item.sub.end] if item.sub else ""
             indices = tuple(_letters(item.sub.row, latex)) if item.sub else ()
-            yield Symbol(normalise(latex[item.start : item.base_end]), normalise(sub).strip("{}"), indices)
+            sub = sub[1:-1] if sub.startswith("{") else sub
+            yield Symbol(normalise(latex[item.start : item.base_end]), normalise(sub), indices)
         for inner in item.rows:
             yield from _walk(inner, latex)
         if item.sup and (item.kind == "function" or item.sup.asks()):

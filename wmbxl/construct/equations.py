@@ -197,7 +197,7 @@ def _statements(name: str, body: str, start: int, end: int) -> Iterator[_Find]:
     numbered = name == plain and name not in _UNNUMBERED
     if plain in ("IEEEeqnarray", "alignat", "xalignat", "empheq"):
         body = body[columns.end() :] if (columns := _COLUMNS.match(body)) else body
-    parts = list(rows(body)) if plain in _ALIGNED else [body]
+    parts = list(rows(body)) if plain in _ALIGNED else [" ".join(rows(body)) if plain == "multline" else body]
     pending: list[str] = []
     for number, part in enumerate(parts):
         pending.append(part)

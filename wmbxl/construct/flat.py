@@ -27,6 +27,7 @@ _CONDITION = re.compile(r"%[^\n]*|\\(if(?:[a-zA-Z]*)|fi|else)(?![a-zA-Z@])")
 _DOCUMENT = re.compile(r"\\begin\s*\{document\}")
 _PLAIN_FILE = re.compile(r"[^\s{}\\%]+")
 _VERBATIM = ("verbatim", "verbatim*", "Verbatim", "lstlisting", "minted", "comment", "filecontents", "filecontents*")
+_NO_ARGUMENT = ("begin", "end", "item", "par")
 _NOT_CONDITIONS = ("iff", "ifthenelse")
 _SCANNED = 3  # characters scanned for arguments, at most, for each one that may be written
 
@@ -212,7 +213,7 @@ class _Expander:
             frame.position = end
             return without_comments(frame.text[start + 1 : end - 1])
         token = _NAME.match(frame.text, start)
-        if token is None and (frame.text[start : start + 1] or "}") in "}&$\n":
+        if (token and token[1] in _NO_ARGUMENT) or (not token and (frame.text[start : start + 1] or "}") in "}&$\n"):
             return None
         frame.position = token.end() if token else start + 1
         return frame.text[start : frame.position]
