@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import hashlib
 import json
-import platform
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -32,7 +31,7 @@ from wmbxl.construct.screening.judgements import Judgement, history, latest
 from wmbxl.construct.screening.settlement import STAGE as SCREENING
 from wmbxl.construct.screening.settlement import settle
 from wmbxl.construct.sources import STAGE as SOURCES
-from wmbxl.construct.sources import Metadata, Source, list_sources, read_metadata, unversioned
+from wmbxl.construct.sources import Metadata, Source, list_sources, read_metadata
 from wmbxl.errors import Interrupted, NothingMatches, RecordsError, UsageError, WmbxlError
 from wmbxl.folder import RunFolder
 
@@ -78,16 +77,20 @@ class Build:
 
 @dataclass(frozen=True)
 class Job:
-    """What a worker has to know."""
+    """What a worker has to know.
+
+    Attributes
+    ----------
+    config : BuildConfig
+    out : RunFolder
+        With an absolute path, since workers may have working folders of their own.
+    workers : int or None
+        How many share the endpoint; None replays.
+    """
 
     config: BuildConfig
-    records: Mapping[str, Any]
+    out: RunFolder
     workers: int | None
-
-    @property
-    def folder(self) -> RunFolder:
-        """Where checkpoints are."""
-        return RunFolder(self.config.out)
 
 
 def build(
@@ -140,9 +143,8 @@ def build(
     chosen, passed_over = _chosen(sources, metadata, since, base)
     dropped += passed_over
     with _connected(config, client) as connected:
-        workers = max(1, len(connected.scheduler_info()["workers"]))
-        job = Job(config, metadata.records, None if replay else workers)
-        keys = _run(connected, chosen, job, told)
+        job = Job(config, out, None if replay else max(1, len(connected.nthreads())))
+        keys = _run(connected, [(source, metadata.of(source)) for source in chosen], job, told)
     results = (PaperResult.model_validate_json(out.read(f"{PAPERS}/{key}.json")) for key in keys)
     files = _files(config, results, dropped, metadata, since, base, latest(history(out.url)))
     folder = RunFolder(f"{out.url}/v{version}")
@@ -194,17 +196,17 @@ def _chosen(
 # ---------------------------------------------------------------- papers
 
 
-def _run(client: Client, sources: Sequence[Source], job: Job, told: Told) -> list[str]:
-    """Take all papers through their stages; return the keys of their results, in the order of the sources."""
-    if not sources:
+def _run(client: Client, papers: Sequence[tuple[Source, Metadata]], job: Job, told: Told) -> list[str]:
+    """Take all papers through their stages; return the keys of their results, in the order of the papers."""
+    if not papers:
         return []
-    bag = dask.bag.from_sequence(sources, partition_size=PER_TASK).map(partial(run_paper, job=job))
+    bag = dask.bag.from_sequence(papers, partition_size=PER_TASK).starmap(partial(run_paper, job=job))
     futures = client.compute(bag.to_delayed())
     done = 0
     try:
         for _, keys in as_completed(futures, with_results=True):
             done += len(keys)
-            told(done, len(sources))
+            told(done, len(papers))
         return list(chain.from_iterable(client.gather(futures)))
     except KilledWorker as error:
         raise Interrupted(
@@ -214,18 +216,15 @@ def _run(client: Client, sources: Sequence[Source], job: Job, told: Told) -> lis
         client.cancel(futures)
 
 
-def run_paper(source: Source, job: Job) -> str:
+def run_paper(source: Source, metadata: Metadata, job: Job) -> str:
     """Take a paper through its stages, unless a checkpoint has the result; return its key."""
-    record = job.records.get(unversioned(source.paper_id)[0], {})
-    content = [job.config.fingerprint, source.paper_id, source.name, source.size, source.version, record]
+    content = [job.config.fingerprint, source.paper_id, source.name, source.size, source.version, metadata.records]
     key = hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:32]
     name = f"{PAPERS}/{key}.json"
-    if job.workers is None or not job.folder.exists(name) or not _final(job.folder, name):
-        calls = Path(job.folder.url) / CALLS / f"{source.paper_id.replace('/', '_')}.jsonl"
-        result = PaperRun(job.config, calls, job.workers).run(
-            source, Metadata({unversioned(source.paper_id)[0]: record})
-        )
-        job.folder.write(name, result.model_dump_json().encode())
+    if job.workers is None or not job.out.exists(name) or not _final(job.out, name):
+        calls = Path(job.out.url) / CALLS / f"{source.paper_id.replace('/', '_')}.jsonl"
+        result = PaperRun(job.config, calls, job.workers, source, metadata).run()
+        job.out.write(name, result.model_dump_json().encode())
     return key
 
 
@@ -288,7 +287,6 @@ def _files(
     papers = sorted({result.paper.paper_id for result in found} | set(base.info["papers"] if base else ()))
     about = {
         "wmbxl": __version__,
-        "python": platform.python_version(),
         "since": since and since.isoformat(),
         "base": base and base.folder.url.rpartition("/")[2],
         "config": json.loads(

@@ -175,6 +175,11 @@ class Metadata:
     records: Mapping[str, Mapping[str, Any]]
     bad_lines: int = 0
 
+    def of(self, source: Source) -> Metadata:
+        """Return the metadata of one paper alone."""
+        base, _ = unversioned(source.paper_id)
+        return Metadata({base: self.records[base]} if base in self.records else {})
+
     def paper(self, source: Source, sha256: str) -> Paper:
         """Put together what is known of a paper."""
         base, version = unversioned(source.paper_id)
