@@ -30,15 +30,10 @@ def test_options_win_over_the_file(tmp_path: Path) -> None:
 
 
 def test_all_mistakes_are_told_at_once(tmp_path: Path) -> None:
+    weights = {"terms": 0, "categories": 0, "equations": 0}
+    wrong = {"sed": 1, "relevance": {"treshold": 0.5, "weights": weights}, "quality": {"release": "all"}}
     with pytest.raises(UsageError) as caught:
-        read_config(
-            written(
-                tmp_path,
-                sed=1,
-                relevance={"treshold": 0.5, "weights": {"terms": 0, "categories": 0, "equations": 0}},
-                quality={"release": "all"},
-            )  # fmt: skip
-        )
+        read_config(written(tmp_path, **wrong))
     said = str(caught.value)
     assert "4 problem(s)" in said
     assert "sed: unknown; did you mean seed?" in said
@@ -50,9 +45,11 @@ def test_all_mistakes_are_told_at_once(tmp_path: Path) -> None:
 def test_what_decides_nothing_changes_no_fingerprint(tmp_path: Path) -> None:
     base = read_config(written(tmp_path))
     same = read_config(written(tmp_path, workers=7, model={"name": "m", "concurrency": 1, "base_url": "http://x/v1"}))
-    other = [read_config(written(tmp_path, **change)) for change in
-             ({"seed": 1}, {"model": {"name": "n"}}, {"limits": {"nesting": 9}}, {"tasks": {"types": ["MCQ"]}},
-              {"equations": {"context": 9}}, {"quality": {"rubric": False}}, {"relevance": {"threshold": 0.1}})]  # fmt: skip
+    changes: tuple[dict[str, object], ...] = (
+        {"seed": 1}, {"model": {"name": "n"}}, {"limits": {"nesting": 9}}, {"tasks": {"types": ["MCQ"]}},
+        {"equations": {"context": 9}}, {"quality": {"rubric": False}}, {"relevance": {"threshold": 0.1}},
+    )  # fmt: skip
+    other = [read_config(written(tmp_path, **change)) for change in changes]
     assert same.fingerprint == base.fingerprint
     assert len({base.fingerprint, *(each.fingerprint for each in other)}) == 1 + len(other)
 

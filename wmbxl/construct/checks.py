@@ -17,8 +17,8 @@ STAGE = "checks"
 
 # Symbols whose meaning does not depend on the paper, as `normalise` writes them.
 _SPELLED = r"""\pi e j \mathrm{j} \mathrm{e} \jmath \imath \infty \emptyset \mathbf{I} \mathbf{0} \mathbf{1} \mathbb{1}
-\mathbb{R} \mathbb{C} \mathbb{N} \mathbb{Z} \mathbb{E} \mathbb{P} \mathbb{B} \mathcal{N} \mathcal{CN} \mathcal{O} \mathrm{d}
-\Re \Im \mathfrak{R} \mathfrak{I} \Pr \ldots \cdots \mid '"""
+\mathbb{R} \mathbb{C} \mathbb{N} \mathbb{Z} \mathbb{E} \mathbb{P} \mathbb{B} \mathcal{N} \mathcal{CN} \mathcal{O}
+\mathrm{d} \Re \Im \mathfrak{R} \mathfrak{I} \Pr \ldots \cdots \mid '"""
 _CONSTANTS = frozenset(_SPELLED.split())
 _NAMED = """tr Tr trace diag blkdiag vec rank det log ln exp sinc erf erfc sgn sign mod Var Cov var cov Re Im arg max
 min span null card supp dB Pr argmax argmin"""
