@@ -15,7 +15,7 @@ from tests.construct import archives, scripted
 from tests.endpoint import Act, Request, Say, ScriptedServer
 from wmbxl.construct.build import Build, build
 from wmbxl.construct.config import BuildConfig
-from wmbxl.construct.funnel import summary
+from wmbxl.construct.funnel import stages
 from wmbxl.errors import RecordsError, UsageError, WmbxlError
 
 pytest.importorskip("openai", reason="needs the extra construct: pip install 'wmbxl[construct]'")
@@ -88,11 +88,10 @@ def test_every_item_falls_where_it_should(tmp_path: Path, client: Client) -> Non
     assert {problem.paper_id for problem in built.problems} == {"fine"}
     assert {problem.accepted_by for problem in built.problems} == {"config"}
     assert all(len(problem.reviews) == 1 for problem in built.problems)
-    stages = summary(built.funnel)
-    for _, _, entered, left, dropped in stages:
-        assert entered == left + sum(count for _, count in dropped)
-        assert left >= 0
-    by_stage = {stage: (entered, left) for stage, _, entered, left, _ in stages}
+    for stage in stages(built.funnel):
+        assert stage.entered == stage.left + sum(stage.dropped.values())
+        assert stage.left >= 0
+    by_stage = {stage.name: (stage.entered, stage.left) for stage in stages(built.funnel)}
     for before, after in (("sources", "relevance"), ("equations", "extraction"), ("extraction", "checks"),
                           ("tasks", "solvability"), ("solvability", "rubric"), ("rubric", "repeats"),
                           ("repeats", "screening")):  # fmt: skip

@@ -17,7 +17,7 @@ from tests.construct import archives, scripted
 from tests.endpoint import ScriptedServer
 from wmbxl.construct.build import Build, build
 from wmbxl.construct.config import BuildConfig
-from wmbxl.construct.funnel import summary
+from wmbxl.construct.funnel import stages
 
 pytest.importorskip("openai", reason="needs the extra construct: pip install 'wmbxl[construct]'")
 pytest.importorskip("pylatexenc", reason="needs the extra construct: pip install 'wmbxl[construct]'")
@@ -44,7 +44,7 @@ def fallen(built: Build) -> Counter[tuple[str, str]]:
 
 
 def adds_up(built: Build) -> bool:
-    return all(entered == left + sum(n for _, n in why) for _, _, entered, left, why in summary(built.funnel))
+    return all(stage.entered == stage.left + sum(stage.dropped.values()) for stage in stages(built.funnel))
 
 
 def test_theses_and_notes_on_signals(tmp_path: Path, shared: Path, client: Client) -> None:
@@ -65,7 +65,7 @@ def test_theses_and_notes_on_signals(tmp_path: Path, shared: Path, client: Clien
     fell = fallen(built)
     assert fell["sources", "no_main_file"] == 1  # a thesis whose main file isn't in the corpus
     assert adds_up(built)
-    assert {stage for stage, _ in fell} >= {"sources", "equations", "extraction", "checks", "screening"} - {"screening"}
+    assert {stage for stage, _ in fell} >= {"sources", "equations", "extraction", "checks"}
     assert {("extraction", "not_valid"), ("checks", "not_in_source"), ("checks", "undefined_symbol")} <= set(fell)
     assert len(built.problems) > 20
     for problem in built.problems:  # each can be shown beside its source
@@ -84,7 +84,7 @@ def test_poor_work_of_a_small_model_is_caught(tmp_path: Path, client: Client) ->
         config = settings(tmp_path, url, model=model, equations={"context": 600}, tasks={"types": ["fill_blank_100"]})
         built = build(config, client=client)
     fell = fallen(built)
-    equations = {stage: entered for stage, _, entered, _, _ in summary(built.funnel)}["extraction"]
+    equations = {stage.name: stage.entered for stage in stages(built.funnel)}["extraction"]
     assert equations == 2
     assert adds_up(built)
     assert sum(fell.values()) == equations  # every equation fell somewhere, and it is told where

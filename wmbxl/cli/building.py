@@ -12,7 +12,7 @@ from wmbxl.cli.display import console, progress_console, say
 from wmbxl.construct.build import Build
 from wmbxl.construct.build import build as run_build
 from wmbxl.construct.config import read_config
-from wmbxl.construct.funnel import summary
+from wmbxl.construct.funnel import stages
 
 LINE_EVERY = 0.1  # of the papers, where there is no terminal
 
@@ -69,12 +69,12 @@ class _Following:
 
 def show_build(built: Build) -> None:
     """Print the funnel, and where to go on."""
-    table = Table(title=None)
+    table = Table()
     for name in ("stage", "entered", "left", "why the others fell"):
         table.add_column(name, justify="right" if name in ("entered", "left") else "left")
-    for stage, unit, entered, left, reasons in summary(built.funnel):
-        why = ", ".join(f"{reason} {count:,}" for reason, count in reasons)
-        table.add_row(f"{stage} ({unit})", f"{entered:,}", f"{left:,}", why)
+    for stage in stages(built.funnel):
+        why = ", ".join(f"{reason} {count:,}" for reason, count in stage.dropped.items())
+        table.add_row(f"{stage.name} ({stage.unit})", f"{stage.entered:,}", f"{stage.left:,}", why)
     console.print(table)
     waiting = built.info["candidates"] - built.info["problems"]
     console.print(f"{built.info['problems']:,} problems in {built.folder.url}/problems.jsonl", highlight=False)

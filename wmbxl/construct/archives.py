@@ -8,7 +8,6 @@ import posixpath
 import tarfile
 import zlib
 from collections.abc import Iterator
-from typing import IO
 
 from wmbxl.construct.limits import Limits
 from wmbxl.errors import Unreadable
@@ -64,7 +63,7 @@ def unpack(data: bytes, limits: Limits) -> dict[str, bytes]:
 class _Limited(io.RawIOBase):
     """A stream that ends with an error where it grows too large, and that can be looked into."""
 
-    def __init__(self, stream: IO[bytes], most: int) -> None:
+    def __init__(self, stream: gzip.GzipFile | io.BytesIO, most: int) -> None:
         self._stream, self._most, self._read, self._ahead = stream, most, 0, b""
 
     def readable(self) -> bool:

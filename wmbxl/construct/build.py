@@ -35,7 +35,7 @@ from wmbxl.construct.sources import Metadata, Source, list_sources, read_metadat
 from wmbxl.errors import Interrupted, NothingMatches, RecordsError, UsageError, WmbxlError
 from wmbxl.folder import RunFolder
 
-PAPERS, CALLS = "papers", "calls"
+PAPERS, REPLAYED, CALLS = "papers", "replayed", "calls"
 PER_TASK = 4  # papers
 REPEATS = "repeats"
 
@@ -92,6 +92,11 @@ class Job:
     out: RunFolder
     workers: int | None
 
+    @property
+    def papers(self) -> str:
+        """Where results are: those of a replay are no checkpoints, since the record may lack answers."""
+        return REPLAYED if self.workers is None else PAPERS
+
 
 def build(
     config: BuildConfig,
@@ -145,7 +150,8 @@ def build(
     with _connected(config, client) as connected:
         job = Job(config, out, None if replay else max(1, len(connected.nthreads())))
         keys = _run(connected, [(source, metadata.of(source)) for source in chosen], job, told)
-    results = (PaperResult.model_validate_json(out.read(f"{PAPERS}/{key}.json")) for key in keys)
+    results = [PaperResult.model_validate_json(out.read(f"{job.papers}/{key}.json")) for key in keys]
+    out.remove(REPLAYED)
     files = _files(config, results, dropped, metadata, since, base, latest(history(out.url)))
     folder = RunFolder(f"{out.url}/v{version}")
     if replay:
@@ -220,7 +226,7 @@ def run_paper(source: Source, metadata: Metadata, job: Job) -> str:
     """Take a paper through its stages, unless a checkpoint has the result; return its key."""
     content = [job.config.fingerprint, source.paper_id, source.name, source.size, source.version, metadata.records]
     key = hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:32]
-    name = f"{PAPERS}/{key}.json"
+    name = f"{job.papers}/{key}.json"
     if job.workers is None or not job.out.exists(name) or not _final(job.out, name):
         calls = Path(job.out.url) / CALLS / f"{source.paper_id.replace('/', '_')}.jsonl"
         result = PaperRun(job.config, calls, job.workers, source, metadata).run()

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 
 import pandas as pd
 
@@ -57,11 +58,32 @@ def funnel(entered: Counter[str], drops: Iterable[Drop]) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["stage", "unit", "outcome", "items"])
 
 
-def summary(table: pd.DataFrame) -> list[tuple[str, str, int, int, Sequence[tuple[str, int]]]]:
-    """Return stage, unit, entered, left and the reasons in between, a row for each stage that anything entered."""
+@dataclass(frozen=True)
+class Stage:
+    """A stage of a funnel.
+
+    Attributes
+    ----------
+    name, unit : str
+    entered, left : int
+        Items.
+    dropped : dict of str to int
+        By reason, most first.
+    """
+
+    name: str
+    unit: str
+    entered: int
+    left: int
+    dropped: Mapping[str, int]
+
+
+def stages(table: pd.DataFrame) -> list[Stage]:
+    """Return the stages of a funnel's table that anything entered."""
     found = []
-    for stage, rows in table.groupby("stage", sort=False):
-        outcomes = list(zip(rows["outcome"], rows["items"].tolist(), strict=True))
-        if outcomes[0][1]:
-            found.append((str(stage), rows["unit"].iloc[0], outcomes[0][1], outcomes[-1][1], outcomes[1:-1]))
+    for stage, unit in STAGES.items():
+        outcomes = table[table["stage"] == stage].set_index("outcome")["items"].to_dict()
+        entered, left = outcomes.pop(ENTERED), outcomes.pop(LEFT)
+        if entered:
+            found.append(Stage(stage, unit, entered, left, outcomes))
     return found
