@@ -25,8 +25,8 @@ from wmbxl.construct.tasks import make_problems
 IMAGES = Path(__file__).parents[1] / "images"
 BACKGROUND = (
     r"A base station with $N$ antennas serves user $k$ over the channel $\mathbf{h}_k \in \mathbb{C}^{N \times 1}$ "
-    r"with the precoder $\mathbf{w}_k \in \mathbb{C}^{N \times 1}$. The symbol $s_k$ has unit power, $P_k$ is the transmit "
-    r"power (in watts), and $n_k \sim \mathcal{CN}(0, \sigma^2)$ is noise of power $\sigma^2$ (in watts)."
+    r"with the precoder $\mathbf{w}_k \in \mathbb{C}^{N \times 1}$. The symbol $s_k$ has unit power, $P_k$ is the "
+    r"transmit power (in watts), and $n_k \sim \mathcal{CN}(0, \sigma^2)$ is noise of power $\sigma^2$ (in watts)."
 )
 EQUATIONS = (
     r"y_k = \sqrt{P_k} \mathbf{h}_k^{H} \mathbf{w}_k s_k + n_k",
