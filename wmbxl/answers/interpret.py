@@ -640,9 +640,7 @@ def readings_of(terms: Sequence[Term]) -> tuple[list[Reading], list[Reading]]:
     expected = sorted({name for p in parts if p.op == "expectation" and not p.name for name in _symbols(p.args[0])})
     other_axes: dict[str, Sequence[Any]] = {
         "log": (None, math.e, 2, 10) if logs else (None,),
-        "calls": ("usual", "product", "call")
-        if any(p.op == "call" and p.name != "list" for p in parts)
-        else ("usual",),
+        "calls": ("usual", "product", "call") if any(p.op == "call" and p.name != "list" for p in parts) else ("usual",),
         "scalars": ("complex", "real", "positive"),
         "random": (None, *expected) if len(expected) > 1 else (None,),
     }

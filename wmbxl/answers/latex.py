@@ -59,115 +59,36 @@ Tokens = tuple[Token, ...]
 
 _FONTS = {
     **dict.fromkeys(("mathbf", "boldsymbol", "bm", "pmb", "textbf", "mathbfit", "bf", "bfseries"), "bold"),
-    **dict.fromkeys(
-        ("mathrm", "text", "textrm", "textnormal", "textup", "mbox", "operatorname", "rm", "textsf"), "roman"
-    ),
+    **dict.fromkeys(("mathrm", "text", "textrm", "textnormal", "textup", "mbox", "operatorname", "rm", "textsf"), "roman"),
     **dict.fromkeys(("mathsf", "sf"), "sans"),
     **dict.fromkeys(("mathcal", "cal"), "cal"),
     **dict.fromkeys(("mathscr", "mathbb", "mathfrak", "mathtt"), ""),
-    **dict.fromkeys(
-        ("mathit", "mathnormal", "textit", "it", "ensuremath", "mathop", "mathrel", "mathbin", "mathord"), "it"
-    ),
+    **dict.fromkeys(("mathit", "mathnormal", "textit", "it", "ensuremath", "mathop", "mathrel", "mathbin", "mathord"), "it"),
 }
 _FONTS |= {name: name for name in ("mathscr", "mathbb", "mathfrak", "mathtt")}
 _SWITCHES = ("bf", "rm", "sf", "cal", "it", "bfseries")
-_ACCENTS = {
-    name: name for name in ("hat", "tilde", "bar", "vec", "dot", "ddot", "check", "breve", "underline", "acute")
-}
+_ACCENTS = {name: name for name in ("hat", "tilde", "bar", "vec", "dot", "ddot", "check", "breve", "underline", "acute")}
 _ACCENTS |= {"widehat": "hat", "widetilde": "tilde", "overline": "bar"}
 _SIZES = [f"{size}{side}" for size in ("big", "Big", "bigg", "Bigg") for side in ("", "l", "r", "m")]
 _LAYOUT = frozenset(
-    [
-        *_SIZES,
-        "left",
-        "right",
-        "middle",
-        ",",
-        ";",
-        ":",
-        "!",
-        ">",
-        " ",
-        "\n",
-        "quad",
-        "qquad",
-        "displaystyle",
-        "textstyle",
-    ]
-    + [
-        "scriptstyle",
-        "limits",
-        "nolimits",
-        "nonumber",
-        "notag",
-        "thinspace",
-        "negthinspace",
-        "hfill",
-        "/",
-        "allowbreak",
-    ]
-    + [
-        "hspace",
-        "vspace",
-        "label",
-        "tag",
-        "phantom",
-        "vphantom",
-        "hphantom",
-        "mathstrut",
-        "strut",
-        "centering",
-        "enspace",
-    ]
+    [*_SIZES, "left", "right", "middle", ",", ";", ":", "!", ">", " ", "\n", "quad", "qquad", "displaystyle", "textstyle"]
+    + ["scriptstyle", "limits", "nolimits", "nonumber", "notag", "thinspace", "negthinspace", "hfill", "/", "allowbreak"]
+    + ["hspace", "vspace", "label", "tag", "phantom", "vphantom", "hphantom", "mathstrut", "strut", "centering", "enspace"]
 )
 _MARKS = {
     **{"le": "<=", "leq": "<=", "leqslant": "<=", "ge": ">=", "geq": ">=", "geqslant": ">=", "lt": "<", "gt": ">"},
-    **{
-        "ne": "!=",
-        "neq": "!=",
-        "in": "in",
-        "to": "->",
-        "rightarrow": "->",
-        "triangleq": "=",
-        "coloneqq": "=",
-        "equiv": "=",
-    },
+    **{"ne": "!=", "neq": "!=", "in": "in", "to": "->", "rightarrow": "->", "triangleq": "=", "coloneqq": "=", "equiv": "="},
     **{"{": "{", "}": "}", "lbrace": "{", "rbrace": "}", "lbrack": "[", "rbrack": "]", "lparen": "(", "rparen": ")"},
     **{"vert": "|", "lvert": "|", "rvert": "|", "Vert": "||", "lVert": "||", "rVert": "||", "|": "||", "mid": "mid"},
     **{"lfloor": "lfloor", "rfloor": "rfloor", "lceil": "lceil", "rceil": "rceil", "cdot": "cdot", "times": "times"},
-    **{
-        "ast": "*",
-        "otimes": "otimes",
-        "odot": "odot",
-        "circ": "circ",
-        "div": "/",
-        "pm": "pm",
-        "mp": "mp",
-        "colon": ":",
-    },
+    **{"ast": "*", "otimes": "otimes", "odot": "odot", "circ": "circ", "div": "/", "pm": "pm", "mp": "mp", "colon": ":"},
     **{"backslash": "setminus", "setminus": "setminus", "cup": "cup", "cap": "cap", "subset": "subset", "sim": "sim"},
     **{"approx": "approx", "propto": "propto", "%": "%", "prime": "'", "langle": "langle", "rangle": "rangle"},
-    **{
-        "oplus": "oplus",
-        "notin": "notin",
-        "forall": "forall",
-        "ldots": "...",
-        "cdots": "...",
-        "dots": "...",
-        "dotsc": "...",
-    },
+    **{"oplus": "oplus", "notin": "notin", "forall": "forall", "ldots": "...", "cdots": "...", "dots": "...", "dotsc": "..."},
 }
 _SPELLINGS = {
     **{"dfrac": "frac", "tfrac": "frac", "cfrac": "frac", "nicefrac": "frac", "sfrac": "frac", "dag": "dagger"},
-    **{
-        "intercal": "top",
-        "tr": "tr",
-        "Tr": "tr",
-        "trace": "tr",
-        "dbinom": "binom",
-        "tbinom": "binom",
-        "imath": "imaginary",
-    },
+    **{"intercal": "top", "tr": "tr", "Tr": "tr", "trace": "tr", "dbinom": "binom", "tbinom": "binom", "imath": "imaginary"},
     **{"jmath": "imaginary", "Re": "Re", "Im": "Im", "varnothing": "emptyset", "iint": "iint"},
 }
 # Names that text in upright letters can spell.
@@ -436,7 +357,5 @@ def _thousands(tokens: Sequence[Token], comma: int, before: str) -> bool:
     after = [_numeral(token) or "" for token in tokens[comma + 1 : comma + 5]]
     group = "".join(after[:3])
     return bool(
-        re.fullmatch(r"\d{1,3}(,\d{3})*", before)
-        and re.fullmatch(r"\d{3}", group)
-        and not "".join(after[3:4]).isdigit()
+        re.fullmatch(r"\d{1,3}(,\d{3})*", before) and re.fullmatch(r"\d{3}", group) and not "".join(after[3:4]).isdigit()
     )

@@ -109,11 +109,9 @@ def _kinds(names: Sequence[str]) -> Iterator[dict[str, Kind]]:
         else:
             options.append(("column", "row") if small else ("matrix",))
     # Columns before rows, and few exceptions before many.
-    combined = (
-        sorted(product(*options), key=lambda kinds: sum(kind in ("row", "scalar") for kind in kinds))
-        if len(names) <= 10
-        else [tuple(option[0] for option in options)]
-    )
+    combined = sorted(product(*options), key=lambda kinds: sum(kind in ("row", "scalar") for kind in kinds)) if len(
+        names
+    ) <= 10 else [tuple(option[0] for option in options)]
     for kinds in combined:
         yield dict(zip(names, kinds, strict=True))
 

@@ -127,9 +127,7 @@ def _member(chain: Term, plain: Term) -> Relation:
 
 def _relations(one: Term, other: Term) -> Relation:
     if len(one.args) != 2 or len(other.args) != 2:
-        return (
-            _lists(one.args, other.args) if one.name == other.name and len(one.args) == len(other.args) else "undecided"
-        )
+        return _lists(one.args, other.args) if one.name == other.name and len(one.args) == len(other.args) else "undecided"
     one, other = _upwards(one), _upwards(other)
     pairs = [_relate(*sides) for sides in zip(one.args, other.args, strict=True)]
     strict = {one.name, other.name} == {"<", "<="}
@@ -167,11 +165,7 @@ def _formulas(one: Term, other: Term) -> Relation:
     usual, possible = readings_of(terms)
     if all(_agree(terms, options[0], roles, reading) for reading in usual):
         return "equivalent" if _long_numbers(one) == _long_numbers(other) else "undecided"
-    if (
-        len(possible) * len(options) > READINGS
-        or not _comparable(one, other)
-        or _rounded(one, other, options[0], roles)
-    ):
+    if len(possible) * len(options) > READINGS or not _comparable(one, other) or _rounded(one, other, options[0], roles):
         return "undecided"
     if all(_differ(terms, shapes, roles, reading) for shapes in options for reading in possible):
         return "different"
@@ -239,3 +233,5 @@ def _rounded(one: Term, other: Term, shapes: Shapes, roles: Roles) -> bool:
         return False
     decimals = any("." in part.name for term in (one, other) for part in term.walk() if part.op == "num")
     return decimals and _apart((one, other), Interpretation(shapes, roles, Reading(), 0)) < ROUNDING
+
+

@@ -48,14 +48,10 @@ _BARS = ("|", "||")
 _BIG = ("sum", "prod", "int")
 _EXTREMA = ("max", "min", "sup", "inf")
 _ELEMENTARY = frozenset("log ln lg exp sin cos tan cot sec csc arcsin arccos arctan sinh cosh tanh".split())
-_FUNCTIONS = _ELEMENTARY | frozenset(
-    ["det", "tr", "diag", "blkdiag", "vec", "rank", "Re", "Im", "arg", "sinc", "erf", "erfc"]
-)
+_FUNCTIONS = _ELEMENTARY | frozenset(["det", "tr", "diag", "blkdiag", "vec", "rank", "Re", "Im", "arg", "sinc", "erf", "erfc"])
 _FUNCTIONS |= {"sgn", "Var", "Cov"}
 # Letters that are functions even of a sum: a(b+c) is a product, f(b+c) is not.
-_CALLED = frozenset(
-    ["f", "g", "F", "Q", "J", "u", "\\Gamma", "\\delta", "\\psi", "\\Psi", "mathbb:1", "cal:Q", "cal:CN"]
-)
+_CALLED = frozenset(["f", "g", "F", "Q", "J", "u", "\\Gamma", "\\delta", "\\psi", "\\Psi", "mathbb:1", "cal:Q", "cal:CN"])
 _ADJOINTS = {"H": "herm", "T": "trans", "*": "conj", "\\dagger": "dagger"}
 
 
@@ -223,12 +219,7 @@ class _Reader:
 
     def _ends_integral(self) -> bool:
         token, variable = self._peek(), self._peek(1)
-        return (
-            self._integrals > 0
-            and token.kind == "letter"
-            and token.text == "d"
-            and variable.kind in ("letter", "accent")
-        )
+        return self._integrals > 0 and token.kind == "letter" and token.text == "d" and variable.kind in ("letter", "accent")
 
     # Factors
 
@@ -544,9 +535,7 @@ def _indices(tokens: Tokens) -> tuple[Term, ...]:
     return tuple(found)
 
 
-OPERATOR_LABELS = frozenset(
-    ["max", "min", "sup", "inf", "det", "arg", "tr", "lim", "vec", "diag", "rank", "sin", "cos", "log"]
-)
+OPERATOR_LABELS = frozenset(["max", "min", "sup", "inf", "det", "arg", "tr", "lim", "vec", "diag", "rank", "sin", "cos", "log"])
 
 
 def _parts(tokens: Tokens, marks: set[str]) -> list[Tokens]:

@@ -10,9 +10,7 @@ _PREFIXED = {
 }
 # Name → how many of which base unit it is. Decibels are a unit of their own: what they are relative to is not said.
 UNITS = {
-    prefix + name: (scale * size, base)
-    for name, (size, base) in _PREFIXED.items()
-    for prefix, scale in _PREFIXES.items()
+    prefix + name: (scale * size, base) for name, (size, base) in _PREFIXED.items() for prefix, scale in _PREFIXES.items()
 } | {
     **{"cm": (1e-2, "m"), "dB": (1.0, "dB"), "dBi": (1.0, "dBi"), "dBm": (1.0, "dBm"), "rad": (1.0, "rad")},
     **{"min": (60.0, "s"), "h": (3600.0, "s"), "ohm": (1.0, "ohm"), "nats": (1.0, "nat"), "nat": (1.0, "nat")},

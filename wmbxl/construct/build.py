@@ -131,9 +131,7 @@ def build(
     """
     out = RunFolder(config.out)
     if "://" in out.url:
-        raise UsageError(
-            f"{config.out}: out has to be a local folder, since calls to models are appended to files in it"
-        )
+        raise UsageError(f"{config.out}: out has to be a local folder, since calls to models are appended to files in it")
     sources, dropped = list_sources(config.sources, config.storage_options)
     metadata = read_metadata(config.metadata, [source.paper_id for source in sources], config.storage_options)
     version, base = _version(out, since)
@@ -165,9 +163,7 @@ def _version(out: RunFolder, since: date | None) -> tuple[int, Build | None]:
             return number, before
         number, before = number + 1, found
     if since and before is None:
-        raise UsageError(
-            f"{out.url}: there is no version yet that papers could be added to: build without --since first"
-        )
+        raise UsageError(f"{out.url}: there is no version yet that papers could be added to: build without --since first")
     return number, before
 
 
@@ -207,9 +203,7 @@ def _run(client: Client, sources: Sequence[Source], job: Job, told: Told) -> lis
             told(done, len(sources))
         return list(chain.from_iterable(client.gather(futures)))
     except KilledWorker as error:
-        raise Interrupted(
-            f"a worker was killed again and again: {error}\nWhat was finished is kept in {job.config.out}"
-        ) from error
+        raise Interrupted(f"a worker was killed again and again: {error}\nWhat was finished is kept in {job.config.out}") from error
     finally:
         client.cancel(futures)
 
@@ -222,9 +216,7 @@ def run_paper(source: Source, job: Job) -> str:
     name = f"{PAPERS}/{key}.json"
     if job.workers is None or not job.folder.exists(name) or not _final(job.folder, name):
         calls = Path(job.folder.url) / CALLS / f"{source.paper_id.replace('/', '_')}.jsonl"
-        result = PaperRun(job.config, calls, job.workers).run(
-            source, Metadata({unversioned(source.paper_id)[0]: record})
-        )
+        result = PaperRun(job.config, calls, job.workers).run(source, Metadata({unversioned(source.paper_id)[0]: record}))
         job.folder.write(name, result.model_dump_json().encode())
     return key
 
@@ -291,9 +283,7 @@ def _files(
         "python": platform.python_version(),
         "since": since and since.isoformat(),
         "base": base and base.folder.url.rpartition("/")[2],
-        "config": json.loads(
-            config.model_dump_json(exclude={"storage_options", "out", "workers", "scheduler", "sources", "metadata"})
-        ),
+        "config": json.loads(config.model_dump_json(exclude={"storage_options", "out", "workers", "scheduler", "sources", "metadata"})),
         "metadata_bad_lines": metadata.bad_lines,
         "papers": papers,
         "problems": len(released),

@@ -27,10 +27,7 @@ _OPERATORS = frozenset(
 )
 _WORD = re.compile(r"\\(?:mathrm|mathsf|mathtt)\{([A-Za-z]+)\}")
 _BINDERS = frozenset(
-    [
-        "\\" + name
-        for name in "sum prod int iint oint bigcup bigcap max min sup inf lim limsup liminf arg argmax".split()
-    ]
+    ["\\" + name for name in "sum prod int iint oint bigcup bigcap max min sup inf lim limsup liminf arg argmax".split()]
     + [r"\argmin", r"\operatorname", r"\mathbb", r"\bigoplus", r"\bigotimes", r"\coprod", r"\mathop"]
 )
 _INTEGRALS = (r"\int", r"\iint", r"\oint")

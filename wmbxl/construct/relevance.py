@@ -110,7 +110,9 @@ def score(paper: Paper, text: str, displays: int, relevance: Relevance) -> Score
     Score(score=0.666667, categories=1.0, terms=1.0, equations=0.0, terms_found=('fading channel',))
     """
     lowered = " ".join(f"{paper.title}\n{text}".lower().split())
-    found = tuple(term for term in relevance.terms if re.search(rf"(?<!\w){re.escape(term.lower())}(?!\w)", lowered))
+    found = tuple(
+        term for term in relevance.terms if re.search(rf"(?<!\w){re.escape(term.lower())}(?!\w)", lowered)
+    )
     words = sum(1 for _ in _WORDS.finditer(text))
     parts = {
         "categories": max((_weight(name, relevance.categories) for name in paper.categories), default=0.0),

@@ -22,9 +22,7 @@ from wmbxl.errors import NothingMatches, Unreadable
 STAGE = "sources"
 
 _OUTER = re.compile(r"arXiv_src_\d{4}_\d{3}\.tar$")
-_ID = re.compile(
-    r"(?P<new>\d{4}\.\d{4,5})(?P<version>v\d+)?|(?P<archive>[a-z-]+)[_/]?(?P<old>\d{7})(?P<version_of_old>v\d+)?"
-)
+_ID = re.compile(r"(?P<new>\d{4}\.\d{4,5})(?P<version>v\d+)?|(?P<archive>[a-z-]+)[_/]?(?P<old>\d{7})(?P<version_of_old>v\d+)?")
 _SUFFIXES = (".tar.gz", ".tgz", ".tar", ".tex.gz", ".gz", ".tex", ".pdf", ".ps.gz")
 
 
