@@ -19,7 +19,6 @@ import tarfile
 import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping
-from glob import glob
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -48,8 +47,8 @@ Let \begin{equation} \v{y} = \v{H} \v{x} + \v{n} \end{equation} and \[ \gamma = 
 def repositories(pattern: str) -> dict[str, dict[str, bytes]]:
     """Return the files of each repository of a corpus."""
     found: dict[str, dict[str, bytes]] = defaultdict(dict)
-    for path in sorted(glob(pattern)):
-        with fsspec.open(path, "rt", compression="infer", encoding="utf-8") as file:
+    for source in fsspec.open_files(pattern, "rt", compression="infer", encoding="utf-8"):
+        with source as file:
             for line in file:
                 record = json.loads(line)
                 owner, name, rest = record["meta"]["arxiv_id"].split("/", 2)
@@ -60,7 +59,9 @@ def repositories(pattern: str) -> dict[str, dict[str, bytes]]:
 def packed(files: Mapping[str, bytes]) -> Iterator[tuple[str, bytes]]:
     """Yield an archive for each document of a repository, with what it inputs; one with all files if there is none."""
     tree = SourceTree(files)
-    uses = {path: {tree.find(name, "", str(Path(path).parent)) for name in _names(data)} for path, data in files.items()}
+    uses = {
+        path: {tree.find(name, "", str(Path(path).parent)) for name in _names(data)} for path, data in files.items()
+    }
     used = {name for path, names in uses.items() for name in names if name != path}
     documents = [path for path, data in files.items() if _BEGIN.search(data.decode()) and path not in used]
     for document in documents:

@@ -8,7 +8,7 @@ import platform
 import tempfile
 import uuid
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import cached_property, partial
 from html import escape
@@ -34,7 +34,7 @@ from wmbxl.errors import Interrupted, RunMismatch, UsageError, WmbxlError
 from wmbxl.folder import REPORT, RunFolder
 from wmbxl.index import ProbeIndex
 from wmbxl.isolate import run_apart
-from wmbxl.plan import Task, check_fields, field_not_found, plan
+from wmbxl.plan import Task, Tasks, check_fields, field_not_found, plan
 from wmbxl.scan import EVIDENCE_CAP
 from wmbxl.spans import find_spans
 from wmbxl.tally import Tally
@@ -257,11 +257,12 @@ def audit(
     about = _about(benchmark, index, evidence_cap)
     for corpus in corpora:
         check_fields(corpus)
-    tasks = [task for corpus in corpora for task in plan(corpus, block_size, index.fingerprint, evidence_cap)]
-    with_checkpoint = _open_folder(folder, about, packed, tasks, restart, watch)
+    plans = [plan(corpus, block_size, index.fingerprint, evidence_cap) for corpus in corpora]
+    keys = {key for tasks in plans for key in tasks.keys}
+    with_checkpoint = _open_folder(folder, about, packed, keys, restart, watch)
     folder.write_table("problems.parquet", metadata.problems_table(benchmark))
-    watch.pieces = sum(len(task.shards) for task in tasks)
-    watch.file_bytes = sum(task.file_bytes for task in tasks)
+    watch.pieces = sum(len(tasks.pieces) for tasks in plans)
+    watch.file_bytes = sum(int(tasks.file_bytes.sum()) for tasks in plans)
     job = Job(
         fingerprint=index.fingerprint,
         cap=evidence_cap,
@@ -270,11 +271,11 @@ def audit(
         release=frozenset(corpus.name for corpus in corpora if corpus.role == "release"),
         reference=index.ns.index(_reference(index)),
     )
-    planned = ((task, task.key in with_checkpoint) for task in tasks)
+    planned = ((task, task.key in with_checkpoint) for tasks in plans for task in tasks)
     with (
         _connected(client, workers) as connected,
         _indexed(connected, index.fingerprint, packed),
-        _watched(connected, job.topic, watch, _shown_plan(benchmark, folder, index, corpora, tasks)) as tell_outcome,
+        _watched(connected, job.topic, watch, _shown_plan(benchmark, folder, index, corpora, plans)) as tell_outcome,
         _Ledger() as ledger,
     ):
         total = {c.name: Tally.empty(index.fingerprint, len(index.ns), evidence_cap) for c in corpora}
@@ -325,11 +326,11 @@ def _open_folder(
     folder: RunFolder,
     about: dict[str, Any],
     index: bytes,
-    tasks: Sequence[Task],
+    tasks: Set[str],
     restart: bool,
     watch: Watch,
 ) -> set[str]:
-    """Make sure that the folder belongs to this audit; return the keys of its checkpoints."""
+    """Make sure that the folder belongs to this audit, with these keys of tasks; return those of its checkpoints."""
     if restart:
         folder.clear()
     if folder.exists("audit.json"):
@@ -344,7 +345,7 @@ def _open_folder(
                 "choose another --out, or --restart to delete the audit that is there"
             )
     keys = folder.checkpoints()
-    stale = len(keys - {task.key for task in tasks})
+    stale = len(keys - tasks)
     if stale:
         watch.notes.append(
             f"{stale} checkpoint(s) in {folder.url} belong to shards, block sizes or options that have changed, and "
@@ -401,20 +402,19 @@ def _watched(client: Client, topic: str, watch: Watch, plan: dashboard.Plan) -> 
 
 
 def _shown_plan(
-    benchmark: Benchmark, folder: RunFolder, index: ProbeIndex, corpora: Sequence[Corpus], tasks: Sequence[Task]
+    benchmark: Benchmark, folder: RunFolder, index: ProbeIndex, corpora: Sequence[Corpus], plans: Sequence[Tasks]
 ) -> dashboard.Plan:
     """Return what the live page says of the audit from the start."""
-    pieces, file_bytes = Counter[str](), Counter[str]()
-    for task in tasks:
-        pieces[task.corpus] += len(task.shards)
-        file_bytes[task.corpus] += task.file_bytes
     return dashboard.Plan(
         benchmark=benchmark.source,
         out=folder.url,
         problem_ids=index.problem_ids,
         ns=index.ns,
         reference=_reference(index),
-        corpora=tuple(dashboard.CorpusPlan(c.name, c.role, pieces[c.name], file_bytes[c.name]) for c in corpora),
+        corpora=tuple(
+            dashboard.CorpusPlan(corpus.name, corpus.role, len(tasks.pieces), int(tasks.file_bytes.sum()))
+            for corpus, tasks in zip(corpora, plans, strict=True)
+        ),
     )
 
 

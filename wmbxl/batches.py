@@ -46,7 +46,7 @@ class Batch:
         _, offsets, data = texts.buffers()
         bounds = np.frombuffer(offsets, dtype=np.int64, count=len(texts) + 1, offset=8 * texts.offset)
         buffer = np.frombuffer(data if data is not None else b"", dtype=np.uint8)
-        return cls(buffer, bounds, rows, ids)
+        return cls(buffer[bounds[0] : bounds[-1]], bounds - bounds[0], rows, ids)
 
     def __post_init__(self) -> None:
         if len(self.data) < WIDTH:  # the kernels look at 64 bytes at once

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -29,10 +29,16 @@ def parquet(shard: Shard, account: Account) -> Iterator[Batch]:
         if columns is None:
             return
         for group in groups:
-            for batch in parquet.iter_batches(row_groups=[group], columns=columns, batch_size=1024, use_threads=False):
+            rows = _rows_at_once(parquet.metadata.row_group(group))
+            for batch in parquet.iter_batches(row_groups=[group], columns=columns, batch_size=rows, use_threads=False):
                 yield from _record_batch(batch, shard.options, account)
     except _FAULTS as error:
         raise _broken(shard, error) from error
+
+
+def _rows_at_once(group: pq.RowGroupMetaData) -> int:
+    """Return how many rows of a row group make a batch."""
+    return min(batches.BATCH_ROWS, 1 + batches.BATCH_BYTES * group.num_rows // max(1, group.total_byte_size))
 
 
 def arrow_file(shard: Shard, account: Account) -> Iterator[Batch]:
@@ -176,23 +182,34 @@ def _rows(batch: pa.RecordBatch, column: pa.Array, options: ReadOptions, account
         return
     account.documents += len(texts)
     ids = get_column(batch, options.id_field) if options.id_field else None
-    names = _as_ids(ids.take(pa.array(rows))) if ids is not None else [None] * len(rows)
-    found = Batch.of(texts, first + rows, names)
+    names = ids.take(pa.array(rows)) if ids is not None else pa.nulls(len(rows))
+    found = Batch.of(texts, first + rows, _Ids(names))
     if empty := len(found.blank_documents()):
         account.skipped["text_empty"] += empty
     yield found
 
 
-def _as_ids(column: pa.Array) -> list[str | None]:
-    """Return a column's values as ids; bytes that are not UTF-8 become U+FFFD, dates beyond Python's plain numbers."""
-    if pa.types.is_dictionary(column.type):
-        column = column.dictionary_decode()
-    kind = column.type
-    if pa.types.is_nested(kind):
-        return [None] * len(column)
-    if pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
-        column = column.cast(pa.large_binary())  # which nothing looks into
-    return [as_id(_as_value(scalar)) for scalar in column]
+class _Ids(Sequence[str | None]):
+    """A column's values as ids, made when they are asked for, since most never are.
+
+    Bytes that are not UTF-8 become U+FFFD, dates beyond Python's plain numbers.
+    """
+
+    def __init__(self, column: pa.Array) -> None:
+        if pa.types.is_dictionary(column.type):
+            column = column.dictionary_decode()
+        kind = column.type
+        if pa.types.is_nested(kind):
+            column = pa.nulls(len(column))
+        elif pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
+            column = column.cast(pa.large_binary())  # which nothing looks into
+        self._column = column
+
+    def __len__(self) -> int:
+        return len(self._column)
+
+    def __getitem__(self, doc):  # type: ignore[no-untyped-def]
+        return as_id(_as_value(self._column[doc]))
 
 
 def _as_value(scalar: pa.Scalar) -> Any:

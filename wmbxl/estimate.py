@@ -9,7 +9,7 @@ from wmbxl.batches import Account
 from wmbxl.corpus import Corpus
 from wmbxl.folder import FILES, REPORT, RunFolder
 from wmbxl.index import ProbeIndex
-from wmbxl.plan import Task, piece_bytes, plan
+from wmbxl.plan import Tasks, piece_bytes, plan
 from wmbxl.readers import read
 from wmbxl.types import Shard
 
@@ -54,14 +54,14 @@ class CorpusEstimate:
     largest_task: int
 
     @classmethod
-    def of(cls, corpus: Corpus, tasks: Sequence[Task], finished: set[str]) -> CorpusEstimate:
+    def of(cls, corpus: Corpus, tasks: Tasks, finished: set[str]) -> CorpusEstimate:
         """Add up the tasks of a corpus, and look into a few of its shards."""
         shards = corpus.listing.shards
-        left = [task.file_bytes for task in tasks if task.key not in finished]
+        left = [int(size) for key, size in zip(tasks.keys, tasks.file_bytes, strict=True) if key not in finished]
         return cls(
             name=corpus.name,
             shards=len(shards),
-            pieces=sum(len(task.shards) for task in tasks),
+            pieces=len(tasks.pieces),
             tasks=len(tasks),
             finished=len(tasks) - len(left),
             file_bytes=sum(map(piece_bytes, shards)),

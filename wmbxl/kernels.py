@@ -20,7 +20,7 @@ from numba.core import event
 
 from wmbxl import hashing
 from wmbxl.hashing import CASE, ONE, RADIX
-from wmbxl.vector import WIDTH, byte_mask, copy_block, count_bits, load_word, lowest_bit
+from wmbxl.vector import WIDTH, byte_mask, copy_block, count_bits, load_word, lowest_bit, put_positions
 
 Array = np.ndarray[Any, Any]
 F = TypeVar("F", bound=Callable[..., Any])
@@ -53,8 +53,13 @@ event.register("numba:compile", _WithoutCollector())
 
 
 def jit(function: F) -> F:
-    """Compile with the options that all kernels share."""
+    """Compile what Python calls, with the options that all kernels share."""
     return numba.njit(**_OPTIONS)(function)
+
+
+def internal(function: F) -> F:
+    """Compile for other kernels only: without what Python would need to call it."""
+    return numba.njit(no_cpython_wrapper=True, **_OPTIONS)(function)
 
 
 def inline(function: F) -> F:
@@ -114,11 +119,13 @@ TOKENS_HELD = 1024  # the most tokens of a document in view at once: few enough 
 class Scratch(NamedTuple):
     """Working memory of a scan.
 
-    Where tokens start and end, in turn; hashes of a stretch of tokens; and for each n the n-gram that is likely next.
+    Where tokens start and end, in turn; hashes and bytes of the tokens before each of a stretch of them; and for each n
+    the n-gram that is likely next.
     """
 
     edges: Array
     prefix: Array
+    reach: Array
     guess: Array
 
 
@@ -126,7 +133,8 @@ def new_scratch() -> Scratch:
     """Return working memory."""
     edges = np.empty(2 * TOKENS_HELD + 2 * WIDTH, dtype=np.int64)
     guess = np.zeros(LONGEST_N, dtype=np.int64)
-    return Scratch(edges, np.empty(2 * LONGEST_N + 1, dtype=np.uint64), guess)
+    stretch = 2 * LONGEST_N + 1
+    return Scratch(edges, np.empty(stretch, dtype=np.uint64), np.empty(stretch, dtype=np.int64), guess)
 
 
 def new_state() -> Array:
@@ -139,7 +147,7 @@ def new_state() -> Array:
 # ---------------------------------------------------------------- tokens
 
 
-@jit
+@internal
 def wide_space(data: Array, at: int, end: int) -> int:
     """Return the length in bytes of the white space outside ASCII that starts at `at`, or 0."""
     first = data[at]
@@ -217,14 +225,8 @@ def fill(data: Array, end: int, release: bool, state: Array, scratch: Scratch) -
             found |= command
         edge = found ^ ((found << ONE) | outside)
         outside = found >> _LAST
-        to = count
+        put_positions(edges, count, edge, here)
         count += count_bits(edge)
-        while edge != ZERO:
-            # Eight at a time, some of them too many: cheaper than to mispredict where each block ends.
-            for k in range(8):
-                edges[np.uint64(to + k)] = here + lowest_bit(edge)  # unsigned: no test for a negative index
-                edge &= edge - ONE
-            to += 8
         here += WIDTH
     if here >= end and count & 1:
         edges[count] = end
@@ -248,7 +250,7 @@ def word_at(data: Array, at: int, end: int) -> np.uint64:
     return word if end - at >= 8 else word & ((ONE << np.uint64(8 * (end - at))) - ONE)
 
 
-@jit
+@internal
 def hash_token(data: Array, start: int, end: int, release: bool, seed: np.uint64) -> np.uint64:
     """Hash one token, lower-cased for the release profile, as `wmbxl.hashing.hash_tokens` does."""
     value = seed ^ np.uint64(end - start)
@@ -274,7 +276,7 @@ def in_filter(table: Array, value: np.uint64, shift: np.uint64) -> bool:
     return ~table[value >> shift] & filter_bits(value) == ZERO
 
 
-@jit
+@internal
 def look_up(slots: Array, hashes: Array, value: np.uint64, shift: np.uint64) -> int:
     """Return the position of `value` in `hashes`, or -1."""
     last = len(slots) - 1
@@ -291,24 +293,24 @@ def look_up(slots: Array, hashes: Array, value: np.uint64, shift: np.uint64) -> 
 
 
 @merge
-def confirm(data: Array, edges: Array, first: int, last: int, tables: Tables, at: int, stop: int) -> bool:
-    """Whether the tokens from `first` up to `last` are, byte by byte, ``text[at:stop]`` of the benchmark."""
+def confirm(data: Array, edges: Array, first: int, last: int, tables: Tables, at: int, begun: bool) -> bool:
+    """Whether the tokens from `first` up to `last` stand, byte by byte, at ``text[at:]`` of the benchmark.
+
+    `begun` tells that other tokens stand before them there, so that a space has to come between.
+    """
     release = tables.parameters[RELEASE] != ZERO
     text = tables.text
     for t in range(first, last):
         start, end = edges[2 * t], edges[2 * t + 1]
-        if t > first:
-            if at >= stop or text[at] != 0x20:
-                return False
-            at += 1
-        if stop - at < end - start:
+        if (begun or t > first) and text[at - 1] != 0x20:
             return False
         for place in range(start, end, 8):
             word = word_at(data, place, end)
             if (lower_word(word) if release else word) != word_at(text, at, at + min(8, end - place)):
                 return False
             at += min(8, end - place)
-    return at == stop
+        at += 1
+    return True
 
 
 @inline
@@ -326,7 +328,7 @@ def look_closer(
 
     A window matches only if all its q-grams are known, so first the run of known q-grams around `i` is measured.
     """
-    edges, prefix = scratch.edges, scratch.prefix
+    edges, prefix, reach = scratch.edges, scratch.prefix, scratch.reach
     q, stride = np.int64(tables.parameters[Q]), np.int64(tables.parameters[STRIDE])
     left = right = i
     while left > 0 and left > i - stride + 1 and known(data, edges, left - 1, tables):
@@ -338,12 +340,14 @@ def look_closer(
         return count
     seed, release = tables.parameters[SEED], tables.parameters[RELEASE] != ZERO
     last = min(available, final + tables.ns[-1])
-    prefix[0] = ZERO
+    prefix[0], reach[0] = ZERO, 0
     for t in range(left, last):
-        token = hash_token(data, edges[2 * t], edges[2 * t + 1], release, seed)
-        prefix[t - left + 1] = prefix[t - left] * RADIX + token
+        start, end = edges[2 * t], edges[2 * t + 1]
+        prefix[t - left + 1] = prefix[t - left] * RADIX + hash_token(data, start, end, release, seed)
+        reach[t - left + 1] = reach[t - left] + end - start + 1
+    same, upto = -1, left  # where the benchmark has token `j`, and up to which token it has the same from there
     for j in range(left, final + 1):
-        same, at, seen = -1, -1, 0  # where the benchmark's text begins, how far it was compared, how many tokens it is
+        upto = max(upto, j)
         for k in range(len(tables.ns)):
             n = tables.ns[k]
             if j + n > last:
@@ -354,20 +358,25 @@ def look_closer(
                 gram = look_up(tables.slots, tables.gram_hash, value, tables.parameters[SLOT_SHIFT])
                 if gram < 0:
                     break  # a longer window that matches would begin with this one
-            start, stop = np.int64(tables.gram_start[gram]), np.int64(tables.gram_end[gram])
-            if start != same:
-                same, at, seen = start, start, 0
-            elif stop > at:
-                at += 1
-            if not confirm(data, edges, j + seen, j + n, tables, at, stop):
+            start = np.int64(tables.gram_start[gram])
+            if np.int64(tables.gram_end[gram]) - start != reach[j + n - left] - reach[j - left] - 1:
                 break
-            at, seen = stop, n
+            if start != same:
+                same, upto = start, j
+            if upto < j + n:
+                at = same + reach[upto - left] - reach[j - left]
+                if not confirm(data, edges, upto, j + n, tables, at, upto > j):
+                    same = -1
+                    break
+                upto = j + n
             scratch.guess[k] = gram + 1
             found[count, 0] = doc
             found[count, 1] = gram
             found[count, 2] = edges[2 * j]
             found[count, 3] = edges[2 * (j + n) - 1]
             count += 1
+        if same >= 0:
+            same += reach[j + 1 - left] - reach[j - left]
     return count
 
 
@@ -451,13 +460,13 @@ def find_matches(
     return count
 
 
-@jit
+@internal
 def blank_byte(byte: int) -> bool:
     """Whether an ASCII byte is white space."""
     return 0x09 <= byte <= 0x0D or 0x1C <= byte <= 0x20
 
 
-@jit
+@internal
 def put_code_point(out: Array, to: int, code: int) -> int:
     """Write a code point as UTF-8; return the place behind it."""
     if code < 0x80:
@@ -500,7 +509,7 @@ def lower_capitals(data: Array, offsets: Array, small: Array, out: Array, words:
     for doc in range(len(offsets) - 1):
         at, end = offsets[doc], offsets[doc + 1]
         while at < end:
-            if at + WIDTH <= len(data):
+            if at + WIDTH <= len(data) and data[at] < 0x80:
                 high = non_ascii(data, at)
                 at += WIDTH if high == ZERO else lowest_bit(high)
                 if high == ZERO or at >= end:
@@ -704,7 +713,7 @@ def count_matches(
 # first these are -1 - document of the batch and bytes of the batch; once described, the numbers of its id and the bytes
 # of its snippet.
 PRIORITY, ROW, START, END, GRAM, ENTRY, LINK, SOURCE, FIRST, STOP = range(10)
-_KEYS, COLUMNS = 3, 10
+COLUMNS = 10
 HIGHEST = np.int64(2**63 - 1)
 
 
@@ -741,37 +750,43 @@ def enlarge_sample(sample: Sample, rows: int) -> Sample:
     return sample._replace(rows=enlarged)
 
 
-@jit
-def comes_before(one: Array, other: Array) -> bool:
-    """Whether a row of a sample comes before another."""
-    for k in range(_KEYS):
-        if one[k] != other[k]:
-            return one[k] < other[k]
-    return False
+@internal
+def comes_before(priority: int, number: int, start: int, row: Array) -> bool:
+    """Whether a match comes before a row of a sample."""
+    if priority != row[PRIORITY]:
+        return priority < row[PRIORITY]
+    return number < row[ROW] or (number == row[ROW] and start < row[START])
 
 
-@jit
+@internal
 def find_worst(rows: Array, head: int) -> int:
     """Return the row of an entry that comes last; `head` is one more than its first row."""
     worst = at = head - 1
     while rows[at, LINK]:
         at = rows[at, LINK] - 1
-        if comes_before(rows[worst], rows[at]):
+        if comes_before(rows[worst, PRIORITY], rows[worst, ROW], rows[worst, START], rows[at]):
             worst = at
     return worst
 
 
 @jit
 def take_sample(
-    begin: int, matches: Array, owner_bounds: Array, owners: Array, gram_lengths: Array, lengths: int, cap: int,
-    sample: Sample, used: Array,
+    begin: int, found: Array, shift: Array, points: Array, priorities: Array, numbers: Array, owner_bounds: Array,
+    owners: Array, gram_lengths: Array, lengths: int, cap: int, sample: Sample, used: Array,
 ) -> int:  # fmt: skip
     """Put the matches from number `begin` on into the sample, as far as they belong to it.
 
     Parameters
     ----------
-    matches : int64 array of shape (matches, 10)
-        Rows as the sample has them, not described; their entries and links don't count.
+    found : int64 array of shape (matches, 4), as `find_matches` leaves it
+    shift : int64 array
+        What to add to a match's bytes, for each document, so that they are those of the batch.
+    points : int64 array of shape (matches, 2)
+        First code point of each match and the one after the last.
+    priorities : int64 array
+        Of each match.
+    numbers : int64 array
+        Number of each document's record.
     cap : int
         Most rows of an entry, at least 1.
     used : int64 array of shape (1,)
@@ -783,10 +798,9 @@ def take_sample(
         The first match that was not looked at because the sample has no room, or the number of matches.
     """
     rows, head, filled, worst = sample.rows, sample.head, sample.filled, sample.worst
-    for i in range(begin, len(matches)):
-        new = matches[i]
-        gram = new[GRAM]
-        if new[PRIORITY] > HIGHEST - sample.gram_limit[gram]:
+    for i in range(begin, len(found)):
+        doc, gram, priority = found[i, 0], found[i, 1], priorities[i]
+        if priority > HIGHEST - sample.gram_limit[gram]:
             continue
         low, high = np.int64(owner_bounds[gram]), np.int64(owner_bounds[gram + 1])
         if used[0] + high - low > len(rows):
@@ -794,28 +808,30 @@ def take_sample(
         limit = -HIGHEST
         for owner in range(low, high):
             entry = np.int64(owners[owner]) * lengths + gram_lengths[gram]
-            new[ENTRY] = entry
             if filled[entry] < cap:
-                at = used[0]
+                at, link = used[0], head[entry]
                 used[0] += 1
                 filled[entry] += 1
-                new[LINK] = head[entry]
                 head[entry] = at + 1
             else:
                 at = worst[entry]
-                if not comes_before(new, rows[at]):
+                if not comes_before(priority, numbers[doc], points[i, 0], rows[at]):
                     limit = max(limit, rows[at, PRIORITY])
                     continue
-                new[LINK] = rows[at, LINK]
-            for k in range(COLUMNS):
-                rows[at, k] = new[k]
+                link = rows[at, LINK]
+            rows[at, PRIORITY], rows[at, ROW], rows[at, START], rows[at, END] = (
+                priority, numbers[doc], points[i, 0], points[i, 1],
+            )  # fmt: skip
+            rows[at, GRAM], rows[at, ENTRY], rows[at, LINK] = gram, entry, link
+            rows[at, SOURCE] = -1 - doc
+            rows[at, FIRST], rows[at, STOP] = found[i, 2] + shift[doc], found[i, 3] + shift[doc]
             if filled[entry] < cap:
                 limit = HIGHEST
             else:
                 worst[entry] = find_worst(rows, head[entry])
                 limit = max(limit, rows[worst[entry], PRIORITY])
         sample.gram_limit[gram] = HIGHEST - limit
-    return len(matches)
+    return len(found)
 
 
 @inline
@@ -963,7 +979,7 @@ def is_hex(byte: int) -> bool:
     return 0x30 <= byte <= 0x39 or 0x61 <= (byte | 0x20) <= 0x66
 
 
-@jit
+@internal
 def skip_string(data: Array, begin: int, end: int) -> int:
     """Return the place behind the JSON string whose quote is at `begin`, or -1 if it isn't valid.
 
@@ -1006,7 +1022,7 @@ def skip_string(data: Array, begin: int, end: int) -> int:
     return -1
 
 
-@jit
+@internal
 def skip_scalar(data: Array, at: int) -> int:
     """Return the place behind a number, true, false or null, or -1 if it isn't valid."""
     word = load_word(data, at)
@@ -1040,7 +1056,7 @@ def skip_scalar(data: Array, at: int) -> int:
     return at
 
 
-@jit
+@internal
 def skip_key(data: Array, at: int, end: int) -> int:
     """Return the place behind a key and its colon, or -1 if that isn't valid; `at` is the quote of the key."""
     if at >= end or data[at] != 0x22:
@@ -1052,7 +1068,7 @@ def skip_key(data: Array, at: int, end: int) -> int:
     return at + 1 if at < end and data[at] == 0x3A else -1
 
 
-@jit
+@internal
 def is_name(data: Array, at: int, name: Array) -> int:
     """Whether the key whose quote is at `at` is `name`: 1, 0, or -1 where it has an escape and might be."""
     for k in range(len(name)):
@@ -1071,7 +1087,7 @@ def is_name(data: Array, at: int, name: Array) -> int:
     return 0
 
 
-@jit
+@internal
 def find_text(data: Array, at: int, end: int, name: Array, place: Array) -> bool:
     """Find the text of the record ``data[at:end]``: whether it is a JSON object with one that is a string.
 
@@ -1153,7 +1169,7 @@ _ESCAPES = np.arange(256, dtype=np.uint8)
 _ESCAPES[[0x62, 0x66, 0x6E, 0x72, 0x74]] = 0x08, 0x0C, 0x0A, 0x0D, 0x09  # b f n r t
 
 
-@jit
+@internal
 def hex4(data: Array, at: int) -> int:
     """Return the value of four hexadecimal digits."""
     value = 0
@@ -1163,7 +1179,7 @@ def hex4(data: Array, at: int) -> int:
     return value
 
 
-@jit
+@internal
 def decode_hex(source: Array, at: int, end: int, out: Array, to: int) -> tuple[int, int]:
     r"""Decode what stands behind ``\u``, and the other half of a pair; return the places behind in both arrays."""
     code = hex4(source, at)

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
 
 from wmbxl.__about__ import __version__
 from wmbxl.batches import Account
@@ -13,13 +16,14 @@ from wmbxl.corpus import Corpus
 from wmbxl.errors import FieldNotFound
 from wmbxl.readers import read
 from wmbxl.records import GAPS
+from wmbxl.shards import Shards
 from wmbxl.types import Shard
 
 TASKS_AIMED_AT = 4096  # small shards share tasks so that there aren't many more tasks of a corpus than this
 _SAMPLED = 3  # shards looked into before the start
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Task:
     """Pieces that are scanned together and leave one checkpoint.
 
@@ -28,18 +32,52 @@ class Task:
     key : str
         Names the checkpoint. It covers wmbxl's version, the index, the evidence cap, how the corpus is read, and
         every piece with its size and version: a result is only taken up where all of these are the same.
-    corpus : str
-    shards : tuple of Shard
+    shards : Shards
+    file_bytes : int
+        Bytes of the files that the task covers.
     """
 
     key: str
-    corpus: str
-    shards: tuple[Shard, ...]
+    shards: Shards
+    file_bytes: int
 
     @property
-    def file_bytes(self) -> int:
-        """Bytes of the files that the task covers."""
-        return sum(piece_bytes(shard) for shard in self.shards)
+    def corpus(self) -> str:
+        """Name of the corpus."""
+        return self.shards.corpus
+
+    def __dask_tokenize__(self) -> str:
+        return self.key
+
+
+@dataclass(frozen=True, eq=False)
+class Tasks(Sequence[Task]):
+    """The tasks of a corpus, in the order of its pieces; each is made when it is asked for.
+
+    Parameters
+    ----------
+    pieces : Shards
+    keys : sequence of str
+        Of the tasks.
+    bounds : int64 array, one more than there are tasks
+        Task ``i`` has the pieces from ``bounds[i]`` up to ``bounds[i + 1]``.
+    file_bytes : int64 array
+        Of each task.
+    """
+
+    pieces: Shards
+    keys: Sequence[str]
+    bounds: np.ndarray[Any, np.dtype[np.int64]]
+    file_bytes: np.ndarray[Any, np.dtype[np.int64]]
+
+    def __len__(self) -> int:
+        return len(self.keys)
+
+    def __getitem__(self, number):  # type: ignore[no-untyped-def]
+        if not 0 <= number < len(self):
+            raise IndexError(f"no task {number} of {len(self)}")
+        shards = self.pieces[self.bounds[number] : self.bounds[number + 1]]
+        return Task(self.keys[number], shards, int(self.file_bytes[number]))
 
 
 def piece_bytes(shard: Shard) -> int:
@@ -47,17 +85,20 @@ def piece_bytes(shard: Shard) -> int:
     return max(0, shard.weight if shard.weight >= 0 else shard.size)
 
 
-def plan(corpus: Corpus, block_size: int, fingerprint: str, cap: int) -> list[Task]:
+def plan(corpus: Corpus, block_size: int, fingerprint: str, cap: int) -> Tasks:
     """Cut a corpus into tasks, in the order of its shards."""
-    shards = corpus.shards(block_size)
-    most = max(1, len(shards) // TASKS_AIMED_AT)
-    return [
-        Task(_key(corpus, group, fingerprint, cap), corpus.name, tuple(group))
-        for group in _groups(shards, block_size, most)
-    ]
+    pieces = corpus.shards(block_size)
+    most = max(1, len(pieces) // TASKS_AIMED_AT)
+    keys, lengths, file_bytes = [], [], []
+    for group in _groups(pieces, block_size, most):
+        keys.append(_key(corpus, group, fingerprint, cap))
+        lengths.append(len(group))
+        file_bytes.append(sum(map(piece_bytes, group)))
+    bounds = np.cumsum([0, *lengths], dtype=np.int64)
+    return Tasks(pieces, keys, bounds, np.array(file_bytes, dtype=np.int64))
 
 
-def _groups(shards: Sequence[Shard], block_size: int, most: int) -> Iterator[list[Shard]]:
+def _groups(shards: Iterable[Shard], block_size: int, most: int) -> Iterator[list[Shard]]:
     group: list[Shard] = []
     held = 0
     for shard in shards:

@@ -19,7 +19,7 @@ from wmbxl.vector import WIDTH
 Array = np.ndarray[Any, Any]
 
 CONTEXT = 80  # code points of a snippet before and after the match
-TEXTS_HELD = 1 << 20  # bytes of snippets that there is room for at first
+TEXTS_HELD = 8 << 20  # bytes of snippets that there is room for at first
 ROWS_HELD = 1 << 13  # rows that there is room for at first
 
 _SIGN = np.uint64(1 << 63)  # turns the order of uint64 into that of int64
@@ -83,35 +83,22 @@ class EvidenceSample:
         if not self.cap:
             return
         points, shift = np.empty((len(found), 2), dtype=np.int64), batch.offsets - folded.offsets
-        spans = found[:, 2:] + shift[found[:, 0], None]
         kernels.code_points(folded.data, folded.offsets, found, points)
-        for doc in np.unique(found[folded.moved[found[:, 0]], 0]).tolist():
-            here = found[:, 0] == doc
-            points[here], spans[here] = places(batch, doc, points[here])
+        if folded.moved.any():
+            for doc in np.unique(found[folded.moved[found[:, 0]], 0]).tolist():
+                here = found[:, 0] == doc
+                points[here], spans = places(batch, doc, points[here])
+                found[here, 2:] = spans - shift[doc]
         priority = (priorities(hashes[found[:, 0]], points[:, 0]) ^ _SIGN).view(np.int64)
-        near = np.flatnonzero(priority <= kernels.HIGHEST - self.sample.gram_limit[found[:, 1]])
-        documents, unset = found[near, 0], np.zeros(len(near), dtype=np.int64)
-        matches = np.column_stack(
-            [
-                priority[near],
-                batch.rows[documents],
-                points[near],
-                found[near, 1],
-                unset,
-                unset,
-                -1 - documents,
-                spans[near],
-            ]
-        )
         arrays, done = self.index.arrays, 0
         while True:
             done = kernels.take_sample(
-                done, matches, arrays["owner_bounds"], arrays["owners"], self.index.gram_lengths, len(self.index.ns),
-                self.cap, self.sample, self.used,
+                done, found, shift, points, priority, batch.rows, arrays["owner_bounds"], arrays["owners"],
+                self.index.gram_lengths, len(self.index.ns), self.cap, self.sample, self.used,
             )  # fmt: skip
-            if done == len(matches):
+            if done == len(found):
                 return
-            gram = int(matches[done, GRAM])
+            gram = int(found[done, 1])
             owners = int(arrays["owner_bounds"][gram + 1]) - int(arrays["owner_bounds"][gram])
             self.sample = kernels.enlarge_sample(self.sample, int(self.used[0]) + owners)
 

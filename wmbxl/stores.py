@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import tenacity
@@ -107,6 +107,22 @@ retry = tenacity.Retrying(
     wait=tenacity.wait_random_exponential(multiplier=0.5, max=30),  # "full jitter"
     reraise=True,
 )
+
+
+def list_s3(filesystem: AbstractFileSystem, base: str, begin: str = "") -> Iterator[dict[str, Any]]:
+    """Yield the objects below a folder whose next part begins with `begin`, a page of keys at a time.
+
+    `find` of the filesystem holds all of them, and keeps them.
+    """
+    bucket, _, folder = base.strip("/").partition("/")
+    prefix = f"{folder}/{begin}" if folder else begin
+    page: dict[str, Any] = {"IsTruncated": True}
+    while page["IsTruncated"]:
+        after = {"ContinuationToken": page["NextContinuationToken"]} if "NextContinuationToken" in page else {}
+        page = retry(filesystem.call_s3, "list_objects_v2", Bucket=bucket, Prefix=prefix, **after, **filesystem.req_kw)
+        for item in page.get("Contents", ()):
+            if item["Size"] or not item["Key"].endswith("/"):  # an empty one stands for a folder
+                yield {**item, "name": f"{bucket}/{item['Key']}", "size": item["Size"]}
 
 
 def put_new(filesystem: AbstractFileSystem, path: str, data: bytes) -> None:

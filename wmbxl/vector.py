@@ -11,18 +11,21 @@ from typing import Any
 
 import numba
 import numpy as np
+from llvmlite import binding as llvm
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
 Bytes = np.ndarray[Any, np.dtype[np.uint8]]
+Words = np.ndarray[Any, np.dtype[np.int64]]
 Range = tuple[int, int]
 
 WIDTH = 64
 _BYTE = ir.IntType(8)
 _WORD = ir.IntType(64)
 _VECTOR = ir.VectorType(_BYTE, WIDTH)
+_LANES = 8
 
 
 def _pointer(context: Any, builder: Any, array_type: Any, array: Any, index: Any) -> Any:
@@ -92,6 +95,11 @@ if numba.config.DISABLE_JIT:
         """Return how many bits are set."""
         return int(word).bit_count()
 
+    def put_positions(target: Words, to: int, word: np.uint64, base: int) -> None:
+        """Write the position of every bit that is set, plus `base`, to ``target[to:]``, and up to 64 numbers more."""
+        positions = [base + bit for bit in range(WIDTH) if int(word) >> bit & 1]
+        target[to : to + len(positions)] = positions
+
 else:
 
     @intrinsic
@@ -126,3 +134,47 @@ else:
             return builder.ctpop(args[0])
 
         return types.int64(types.uint64), code
+
+    @numba.njit(forceinline=True, no_cpython_wrapper=True, no_cfunc_wrapper=True, _nrt=False)
+    def _one_by_one(target, to, word, base):  # type: ignore[no-untyped-def]
+        while word != np.uint64(0):
+            # Eight at a time, some of them too many: cheaper than to mispredict where each word ends.
+            for k in range(8):
+                target[np.uint64(to + k)] = base + lowest_bit(word)  # unsigned: no test for a negative index
+                word &= word - np.uint64(1)
+            to += 8
+
+    @intrinsic
+    def _at_once(typing_context, target, to, word, base):  # type: ignore[no-untyped-def]
+        def code(context, builder, signature, args):  # type: ignore[no-untyped-def]
+            mask = builder.bitcast(args[2], ir.VectorType(ir.IntType(1), WIDTH))
+            packing = ir.FunctionType(_VECTOR, [_VECTOR, mask.type, _VECTOR])
+            compress = cgutils.get_or_insert_function(
+                builder.module, packing, f"llvm.experimental.vector.compress.v{WIDTH}i8"
+            )
+            numbers = ir.Constant(_VECTOR, list(range(WIDTH)))
+            places = builder.call(compress, [numbers, mask, numbers])
+            lanes = ir.VectorType(_WORD, _LANES)
+            one = builder.insert_element(ir.Constant(lanes, ir.Undefined), args[3], ir.IntType(32)(0))
+            bases = builder.shuffle_vector(one, one, ir.Constant(ir.VectorType(ir.IntType(32), _LANES), [0] * _LANES))
+
+            def put(first: int) -> None:
+                chosen = ir.Constant(ir.VectorType(ir.IntType(32), _LANES), list(range(first, first + _LANES)))
+                part = builder.zext(builder.shuffle_vector(places, places, chosen), lanes)
+                index = builder.add(args[1], args[1].type(first))
+                address = _pointer(context, builder, signature.args[0], args[0], index)
+                builder.store(builder.add(part, bases), builder.bitcast(address, lanes.as_pointer()), align=8)
+
+            for first in range(0, WIDTH // 2, _LANES):
+                put(first)
+            many = builder.icmp_unsigned(">", builder.ctpop(args[2]), args[2].type(WIDTH // 2))
+            with cgutils.if_unlikely(builder, many):
+                for first in range(WIDTH // 2, WIDTH, _LANES):
+                    put(first)
+            return context.get_dummy_value()
+
+        return types.void(target, types.intp, types.uint64, types.intp), code
+
+    # The instruction that packs the chosen bytes of 64; without it, LLVM writes a loop over all of them.
+    packs_bytes = llvm.llvm_version_info[0] >= 20 and llvm.get_host_cpu_features().get("avx512vbmi2", False)
+    put_positions = _at_once if packs_bytes else _one_by_one

@@ -29,7 +29,9 @@ def document(body: str, preamble: str = "") -> str:
     return f"\\documentclass{{article}}\n{preamble}\n\\begin{{document}}\n{body}\n\\end{{document}}\n"
 
 
-def tar(files: Mapping[str, str | bytes], extra: Iterable[tuple[tarfile.TarInfo, bytes]] = (), mode: str = "w:gz") -> bytes:
+def tar(
+    files: Mapping[str, str | bytes], extra: Iterable[tuple[tarfile.TarInfo, bytes]] = (), mode: str = "w:gz"
+) -> bytes:
     """Pack files, and members that no honest packer would write."""
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode=mode) as archive:  # type: ignore[call-overload]
@@ -43,7 +45,9 @@ def tar(files: Mapping[str, str | bytes], extra: Iterable[tuple[tarfile.TarInfo,
     return buffer.getvalue()
 
 
-def member(name: str, kind: bytes = tarfile.REGTYPE, target: str = "", data: bytes = b"") -> tuple[tarfile.TarInfo, bytes]:
+def member(
+    name: str, kind: bytes = tarfile.REGTYPE, target: str = "", data: bytes = b""
+) -> tuple[tarfile.TarInfo, bytes]:
     info = tarfile.TarInfo(name)
     info.type, info.linkname, info.size = kind, target, len(data)
     return info, data
@@ -52,7 +56,9 @@ def member(name: str, kind: bytes = tarfile.REGTYPE, target: str = "", data: byt
 # One archive for each structure that sources come in; every one holds the two equations of CHANNEL.
 GOOD: dict[str, Callable[[], bytes]] = {
     "2401.00001v1.gz": lambda: gzip.compress(document(CHANNEL).encode()),  # a single file
-    "2401.00002v1.tar.gz": lambda: tar({"main.tex": BEGIN + "\\input{sections/model}\n" + END, "sections/model.tex": CHANNEL}),
+    "2401.00002v1.tar.gz": lambda: tar(
+        {"main.tex": BEGIN + "\\input{sections/model}\n" + END, "sections/model.tex": CHANNEL}
+    ),
     "2401.00003v2.tar.gz": lambda: tar(
         {
             "paper/ms.tex": document("\\include{model} \\bibliography{refs}", "\\newcommand{\\bh}{\\mathbf{h}}"),
@@ -114,10 +120,14 @@ GOOD: dict[str, Callable[[], bytes]] = {
     "2401.00011v1.tar": lambda: tar({"main.tex": document(CHANNEL)}, mode="w"),
 }
 
+DOUBLED = "".join(f"\\def\\{y}{{{f'{chr(92)}{x}' * 10}}}" for x, y in zip("abcdef", "bcdefg", strict=True))
+LOOP = {"main.tex": document("\\input{a}"), "a.tex": "\\input{b}", "b.tex": "\\input{a}"}
+PAPER = {"main.tex": document(CHANNEL)}
+
 # What is refused, with its reason.
 BAD: dict[str, tuple[Callable[[], bytes], str]] = {
-    "traversal": (lambda: tar({"main.tex": document(CHANNEL)}, [member("../../etc/evil.tex", data=b"x")]), "path_traversal"),
-    "absolute": (lambda: tar({"main.tex": document(CHANNEL)}, [member("/etc/evil.tex", data=b"x")]), "path_traversal"),
+    "traversal": (lambda: tar(PAPER, [member("../../etc/evil.tex", data=b"x")]), "path_traversal"),
+    "absolute": (lambda: tar(PAPER, [member("/etc/evil.tex", data=b"x")]), "path_traversal"),
     "symlink": (lambda: tar({}, [member("main.tex", tarfile.SYMTYPE, "/etc/passwd")]), "link"),
     "hardlink": (lambda: tar({"a.tex": "x"}, [member("main.tex", tarfile.LNKTYPE, "a.tex")]), "link"),
     "device": (lambda: tar({}, [member("main.tex", tarfile.CHRTYPE)]), "device"),
@@ -135,17 +145,14 @@ BAD: dict[str, tuple[Callable[[], bytes], str]] = {
     "empty": (lambda: b"", "empty"),
     "figures_only": (lambda: tar({"a.png": b"\x89PNG"}), "not_tex"),
     "no_main": (lambda: tar({"notes.tex": "Just text."}), "no_main_file"),
-    "input_loop": (lambda: tar({"main.tex": document("\\input{a}"), "a.tex": "\\input{b}", "b.tex": "\\input{a}"}), "input_loop"),
+    "input_loop": (lambda: tar(LOOP), "input_loop"),
     "recursive": (lambda: gzip.compress(document("$\\a$", "\\def\\a{x\\b}\\def\\b{\\a}").encode()), "recursive_macro"),
     "laughs": (
-        lambda: gzip.compress(
-            document(
-                "$\\g$", "\\def\\a{0123456789}" + "".join(f"\\def\\{y}{{{f'{chr(92)}{x}' * 10}}}" for x, y in zip("abcdef", "bcdefg", strict=True))
-            ).encode()
-        ),
-        "expansion_too_large",
+        lambda: gzip.compress(document("$\\g$", "\\def\\a{0123456789}" + DOUBLED).encode()), "expansion_too_large",
     ),
-    "open_braces": (lambda: gzip.compress(document("\\a{" * 20_000, "\\newcommand{\\a}[1]{#1}").encode()), "expansion_too_large"),
+    "open_braces": (
+        lambda: gzip.compress(document("\\a{" * 20_000, "\\newcommand{\\a}[1]{#1}").encode()), "expansion_too_large",
+    ),
 }  # fmt: skip
 
 

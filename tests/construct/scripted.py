@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 import re
+import zlib
 from collections.abc import Callable
 from typing import Any
 
 from tests.endpoint import Act, Fail, Request, Say
+from wmbxl.construct.checks import formulas, undefined
+from wmbxl.construct.formula import Unsuited
 
 BACKGROUND = (
     r"A base station serves a user. Here $y$ is the received signal, $\mathbf{h}$ the channel vector, $\mathbf{w}$ the "
@@ -80,3 +83,29 @@ BAD: dict[str, tuple[Callable[[Request], Act], tuple[str, str]]] = {
     ),
     "leak": (_leaking, ("solvability", "answer_in_background")),
 }
+
+
+def diligent(request: Request, number: int = 0) -> Act:
+    """Answer for any equation: every symbol is defined, as somebody would who reads the paper."""
+    if form(request) != "Draft":
+        return good(request)
+    equation = asked_equation(request)
+    texts = [equation] if "\n\nEquation:" in request["messages"][1]["content"] else formulas(equation)
+    try:
+        symbols = undefined(texts, [])
+    except Unsuited:
+        symbols = []
+    variables = [{"symbol": symbol, "meaning": f"quantity {place}"} for place, symbol in enumerate(symbols)]
+    named = ", ".join(f"${variable['symbol']}$ is {variable['meaning']}" for variable in variables)
+    background = f"In {zlib.crc32(equation.encode())} we study a system in which {named or 'all is known'}."
+    return Say(json.dumps({"background": background, "variables": variables, "equation": equation}))
+
+
+def careless(request: Request, number: int = 0) -> Act:
+    """Answer diligently, but every third equation badly; which one, and how, depends on the equation alone."""
+    if form(request) == "Draft":
+        drawn = zlib.crc32(asked_equation(request).encode())
+        if drawn % 3 == 0:
+            acts = [act for act, _ in BAD.values()]
+            return acts[drawn // 3 % len(acts)](request)
+    return diligent(request)

@@ -29,9 +29,9 @@ SMALL = {"members": 50, "file_bytes": 1_500_000, "unpacked_bytes": 10_000_000, "
 @pytest.fixture(scope="module")
 def client() -> Iterator[Client]:
     """Threads rather than processes: what is tested is here, and starts at once."""
-    with LocalCluster(n_workers=1, threads_per_worker=2, processes=False, dashboard_address=None) as cluster:
-        with Client(cluster) as made:
-            yield made
+    threads = {"n_workers": 1, "threads_per_worker": 2, "processes": False, "dashboard_address": None}
+    with LocalCluster(**threads) as cluster, Client(cluster) as made:
+        yield made
 
 
 def settings(folder: Path, server: ScriptedServer, **more: Any) -> BuildConfig:
@@ -60,7 +60,13 @@ def test_every_item_falls_where_it_should(tmp_path: Path, client: Client) -> Non
     """Good and bad archives, good and bad answers; the funnel adds up at every stage."""
     put(tmp_path, **{f"{name}.tar.gz": make() for name, (make, _) in archives.BAD.items()})
     equation = "\\begin{equation} y = \\mathbf{h}^{H} \\mathbf{w} s + n , \\end{equation}"
-    put(tmp_path, **{f"says-{name}.tex": archives.document(f"Paper that says {name}. {equation}").encode() for name in scripted.BAD})
+    put(
+        tmp_path,
+        **{
+            f"says-{name}.tex": archives.document(f"Paper that says {name}. {equation}").encode()
+            for name in scripted.BAD
+        },
+    )
     put(tmp_path, **{"fine.tex": archives.document(archives.CHANNEL).encode()})
 
     def script(request: Request, number: int) -> Act:

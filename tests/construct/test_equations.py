@@ -51,7 +51,7 @@ def test_numbered_displays(body: str, expected: list[str]) -> None:
         (r"\begin{equation} \begin{tikzpicture} a = b \end{tikzpicture} \end{equation}", "picture"),
         (r"\begin{equation} a + b + c + d \end{equation}", "no_relation"),
         (r"\begin{equation} a = \frac{b}{c + d \end{equation}", "not_parsed"),
-        (r"\begin{equation}\begin{aligned} a &= b + c \\ d &= e + f \end{aligned}\end{equation}", "several_statements"),
+        (r"\begin{equation}\begin{split} a &= b + c \\ d &= e + f \end{split}\end{equation}", "several_statements"),
     ],
 )
 def test_what_is_passed_over_has_a_reason(body: str, reason: str) -> None:
@@ -73,7 +73,8 @@ def test_repeats_and_the_most_of_a_paper() -> None:
 
 
 def test_statements_by_the_paper_s_own_names() -> None:
-    body = r"\begin{satz}[Main] If $x>0$, then \begin{equation} y = x^2 + 1 \end{equation}\end{satz}\begin{bem} No. \end{bem}"
+    body = r"\begin{satz}[Main] If $x>0$, then \begin{equation} y = x^2 + 1 \end{equation}\end{satz}"
+    body += r"\begin{bem} No. \end{bem}"
     preamble = r"\newtheorem{satz}{Theorem}\newtheorem{bem}{Remark}"
     equations, _ = found(body, preamble, kinds=["lemma", "equation"])
     assert [(each.kind, each.environment) for each in equations] == [("lemma", "satz"), ("equation", "equation")]
@@ -81,7 +82,8 @@ def test_statements_by_the_paper_s_own_names() -> None:
 
 
 def test_context_is_whole_sentences_and_the_section() -> None:
-    body = r"\section{Model} Cut here. The noise $n$ is white. \begin{equation} y = x + n \end{equation} It is small. Trailing wor"
+    body = r"\section{Model} Cut here. The noise $n$ is white. \begin{equation} y = x + n \end{equation}"
+    body += " It is small. Trailing wor"
     [equation], _ = found(body, context=40)
     assert equation.section == "Model"
     assert equation.before == "The noise $n$ is white."

@@ -33,10 +33,13 @@ def body(made: Flat) -> str:
         (r"\def\v#1{\mathbf{#1}}\def\h{\v{h}}", r"\h^H\h", r"\mathbf{h}^H\mathbf{h}"),
         (r"\newcommand{\h}{\mathbf}", r"\h{x}", r"\mathbf{x}"),
         (r"\newcommand{\a}{\alpha}", r"\a x, \a\a, \alpha", r"\alpha x, \alpha\alpha, \alpha"),
-        (r"\DeclareMathOperator{\tr}{tr}\DeclareMathOperator*{\am}{arg\,min}", r"\tr A \am_x", r"\operatorname{tr} A \operatorname*{arg\,min}_x"),
-        (r"\DeclarePairedDelimiter{\abs}{\lvert}{\rvert}", r"\abs{x} \abs*{y}", r"\left\lvert x \right\rvert \left\lvert y \right\rvert"),
+        (r"\DeclareMathOperator{\tr}{tr}", r"\tr A", r"\operatorname{tr} A"),
+        (r"\DeclareMathOperator*{\am}{arg\,min}", r"\am_x", r"\operatorname*{arg\,min}_x"),
+        (r"\DeclarePairedDelimiter{\abs}{\lvert}{\rvert}", r"\abs{x}", r"\left\lvert x \right\rvert"),
+        (r"\DeclarePairedDelimiter{\abs}{|}{|}", r"\abs*{y} \abs[\big]{z}", r"\left| y \right| \left| z \right|"),
         (r"\NewDocumentCommand{\e}{O{2} m}{#2^{#1}}", r"\e{x}\e[3]{y}", r"x^{2}y^{3}"),
-        (r"\newenvironment{eq}[1]{\begin{equation}\label{#1}}{\end{equation}}", r"\begin{eq}{a}x\end{eq}", r"\begin{equation}\label{a}x\end{equation}"),
+        (r"\newenvironment{e}[1]{\begin{align}\label{#1}}{\end{align}}", r"\begin{e}{a}x\end{e}",
+         r"\begin{align}\label{a}x\end{align}"),
         (r"\let\old\vec \renewcommand{\vec}[1]{\old{\mathbf{#1}}}", r"\vec{x}", r"\vec{\mathbf{x}}"),
         (r"\renewcommand{\phi}{\varphi}", r"\phi", r"\varphi"),
         (r"\newcommand{\x}{1}\renewcommand{\x}{2}", r"\x\renewcommand{\x}{3}\x", "23"),
@@ -74,12 +77,15 @@ def test_definitions_of_an_input_hold_behind_it() -> None:
 
 
 def test_comments_conditions_and_verbatim_are_gone() -> None:
-    source = "a% no\n  b\\% c\n\n\\iffalse no \\ifx\\a\\b no \\else no \\fi no \\fi d \\begin{comment}no\\end{comment} \\verb|no|e"
+    source = "a% no\n  b\\% c\n\n\\iffalse no \\ifx\\a\\b no \\else no \\fi no \\fi d \\begin{comment}no\\end{comment}"
+    source += " \\verb|no|e"
     assert " ".join(body(flat(source)).split()) == "ab\\% c d e"
 
 
 def test_spans_lead_back_through_macros_and_files() -> None:
-    preamble = "\\newcommand{\\be}{\\begin{equation}}\\newcommand{\\ee}{\\end{equation}}\\newcommand{\\v}[1]{\\mathbf{#1}}"
+    preamble = (
+        "\\newcommand{\\be}{\\begin{equation}}\\newcommand{\\ee}{\\end{equation}}\\newcommand{\\v}[1]{\\mathbf{#1}}"
+    )
     made = flat("\\input{one}", preamble, one="Text. \\be \\v{x} = 1 \\ee More.")
     start, end = made.text.index("\\begin{equation}"), made.text.index("\\end{equation}") + len("\\end{equation}")
     span = made.span(start, end)
@@ -88,13 +94,18 @@ def test_spans_lead_back_through_macros_and_files() -> None:
     assert made.span(0, end) is None  # begins in the main file
 
 
+DOUBLED = "".join(
+    f"\\def\\{y}{{{f'{chr(92)}{x}' * 2}}}" for x, y in zip("abcdefghijklmn", "bcdefghijklmno", strict=True)
+)
+
+
 @pytest.mark.parametrize(
     ("preamble", "source", "reason"),
     [
         ("\\def\\a{\\a}", "\\a", "recursive_macro"),
         ("\\def\\a{x\\b y}\\def\\b{\\a}", "\\a", "recursive_macro"),
         ("\\newenvironment{e}{\\begin{e}}{}", "\\begin{e}", "recursive_macro"),
-        ("\\def\\a{}" + "".join(f"\\def\\{y}{{{chr(92) + x + chr(92) + x}}}" for x, y in zip("abcdefghijklmn", "bcdefghijklmno", strict=True)), "\\o\\o", "expansion_too_large"),
+        ("\\def\\a{}" + DOUBLED, "\\o\\o", "expansion_too_large"),
     ],
 )  # fmt: skip
 def test_macros_without_end_end_with_a_reason(preamble: str, source: str, reason: str) -> None:
@@ -111,7 +122,7 @@ def test_inputs_that_multiply_end_with_a_reason() -> None:
 
 PIECES = st.sampled_from(
     ["\\newcommand{\\a}[1]{x#1}", "\\def\\b{\\a", "\\a", "\\b", "{", "}", "[", "]", "%", "\n", "\\", "\\begin{a}",
-     "\\end{a}", "\\iffalse", "\\fi", "\\verb|", "\\input{main}", "$$", "\\end{document}", "x", " ", "#1", "\\let\\a\\b",
+     "\\end{a}", "\\iffalse", "\\fi", "\\verb|", "\\input{main}", "$", "\\end{document}", "x", " ", "#1", "\\let\\a\\b",
      "\\begin{comment}", "\\newenvironment{a}{", "\\usepackage{a}", "é", "\\DeclareMathOperator{\\a}"]
 )  # fmt: skip
 

@@ -16,15 +16,16 @@ CHOICE = "MCQ"
 _LETTER = r"\(?(?P<{}>[A-J])\)?"
 # A bare capital states nothing ("A channel", "matrix $B$"): it has to be announced, boxed, bold, or alone.
 _STATEMENTS = (
-    r"\b(?i:answer|option|choice)\b(?i:\s+is)?\s*:?\s*(?:\*\*|\$|\\text\{|\\mathbf\{|\\boxed\{)*\s*"
+    r"\b(?i:answer|option|choice)\b(?i:_+is\b)?_*:?_*(?:\*\*|\$|\\text\{|\\mathbf\{|\\boxed\{){0,9}_*"
     + _LETTER.format("announced")
     + r"(?![A-Za-z])",
-    r"\\boxed\{\s*(?:\\(?:text|mathrm|mathbf|textbf)\{\s*)?" + _LETTER.format("boxed") + r"\s*[.)]?\s*\}",
-    r"\*\*\s*" + _LETTER.format("bold") + r"\s*[.):]?\s*\*\*",
+    r"\\boxed\{_*(?:\\(?:text|mathrm|mathbf|textbf)\{_*)?" + _LETTER.format("boxed") + r"_*[.)]?_*\}",
+    r"\*\*_*" + _LETTER.format("bold") + r"_*[.):]?_*\*\*",
     r"^[^\w\n]*" + _LETTER.format("alone") + r"[^\S\n]*[.)*]*[^\S\n]*$",
 )
+# A gap ("_" above) is a few spaces: with any number of them the search would take ages on pages of white space.
+_STATED = re.compile("|".join(_STATEMENTS).replace("_*", r"\s{0,9}").replace("_+", r"\s{1,9}"), flags=re.MULTILINE)
 _BRACE = re.compile(r"\\.|[{}]", flags=re.DOTALL)  # an escaped one counts for nothing
-_STATED = re.compile("|".join(_STATEMENTS), flags=re.MULTILINE)
 # A command ends where its letters end: \le b, \dfrac12.
 _END = r"(?![a-zA-Z])"
 _SPELLINGS = (

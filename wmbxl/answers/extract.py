@@ -12,7 +12,8 @@ LOOKED_AT = 100_000
 
 _ANNOUNCED = re.compile(r"(?:\banswer\b\**(?:[ \t]+is\b|[ \t]*[:=])|####)[ \t]*:?[ \t]*([^\n]+)", flags=re.IGNORECASE)
 _FORMULA = re.compile(r"\$\$([^$]+)\$\$|\$([^$\n]+)\$|\\\[((?:[^\\]|\\[^\[\]])+)\\\]|\\\(((?:[^\\]|\\[^()])+)\\\)")
-_WRAPPED = re.compile(r"^[\s*]*(?:\$+|\\\(|\\\[)?(.*?)(?:\$+|\\\)|\\\])?[\s*.]*$", flags=re.DOTALL)
+_DELIMITERS = (("$$", "$$"), ("$", "$"), (r"\(", r"\)"), (r"\[", r"\]"))
+_SHORT = 200
 _OPENERS, _CLOSERS = "({[", ")}]"
 
 
@@ -63,16 +64,25 @@ def stated(response: str, wanted: int) -> Stated:
     if len(formulas) >= wanted:
         return Stated(tuple(formulas[-wanted:]), sure=False)
     bare = tail.strip()
-    return Stated((bare,) if bare and not re.search(r"[A-Za-z]{2,}\s+[A-Za-z]{2,}|\n", bare) else (), sure=False)
+    prose = len(bare) > _SHORT or re.search(r"[A-Za-z]{2,}\s+[A-Za-z]{2,}|\n", bare)
+    return Stated((bare,) if bare and not prose else (), sure=False)
 
 
 def _listed(line: str, wanted: int) -> tuple[str, ...]:
     formulas = [match[match.lastindex or 0].strip() for match in _FORMULA.finditer(line)]
     if len(formulas) == wanted:
         return tuple(formulas)
-    whole = _WRAPPED.sub(r"\1", line)
+    whole = _unwrapped(line)
     parts = split(whole)
     return tuple(parts) if len(parts) == wanted else (whole,)
+
+
+def _unwrapped(line: str) -> str:
+    whole = line.lstrip(" \t*").rstrip(" \t*.")
+    for opener, closer in _DELIMITERS:
+        if whole.startswith(opener) and whole.endswith(closer) and len(whole) > len(opener + closer):
+            return whole[len(opener) : -len(closer)].strip()
+    return whole
 
 
 def split(listed: str) -> list[str]:

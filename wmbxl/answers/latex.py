@@ -35,8 +35,8 @@ class Token:
     Attributes
     ----------
     kind : str
-        ``letter`` (one symbol, Greek ones too), ``word`` (several upright letters), ``number``, ``mark`` (an operator or
-        a delimiter), ``command`` (a name such as ``\sum``, or one with arguments such as ``\frac``), ``accent``,
+        ``letter`` (one symbol, Greek ones too), ``word`` (several upright letters), ``number``, ``mark`` (an operator
+        or a delimiter), ``command`` (a name such as ``\sum``, or one with arguments such as ``\frac``), ``accent``,
         ``group``, ``matrix`` (arguments are cells), ``_`` or ``^``.
     text : str
         The symbol, word, number, operator, or name of the command.
@@ -57,60 +57,96 @@ class Token:
 
 Tokens = tuple[Token, ...]
 
-_FONTS = {
-    **dict.fromkeys(("mathbf", "boldsymbol", "bm", "pmb", "textbf", "mathbfit", "bf", "bfseries"), "bold"),
-    **dict.fromkeys(("mathrm", "text", "textrm", "textnormal", "textup", "mbox", "operatorname", "rm", "textsf"), "roman"),
-    **dict.fromkeys(("mathsf", "sf"), "sans"),
-    **dict.fromkeys(("mathcal", "cal"), "cal"),
-    **dict.fromkeys(("mathscr", "mathbb", "mathfrak", "mathtt"), ""),
-    **dict.fromkeys(("mathit", "mathnormal", "textit", "it", "ensuremath", "mathop", "mathrel", "mathbin", "mathord"), "it"),
-}
-_FONTS |= {name: name for name in ("mathscr", "mathbb", "mathfrak", "mathtt")}
+
+def _table(lines: str) -> dict[str, str]:
+    """Read lines of names that end with what all of them mean."""
+    rows = (line.split() for line in lines.strip().splitlines())
+    return {name: meaning for *names, meaning in rows for name in names}
+
+
+_FONTS = _table("""
+    mathbf boldsymbol bm pmb textbf mathbfit bf bfseries                            bold
+    mathrm text textrm textnormal textup mbox operatorname rm textsf                roman
+    mathsf sf                                                                       sans
+    mathcal cal                                                                     cal
+    mathit mathnormal textit it ensuremath mathop mathrel mathbin mathord           italic
+""") | {name: name for name in ("mathscr", "mathbb", "mathfrak", "mathtt")}
 _SWITCHES = ("bf", "rm", "sf", "cal", "it", "bfseries")
-_ACCENTS = {name: name for name in ("hat", "tilde", "bar", "vec", "dot", "ddot", "check", "breve", "underline", "acute")}
-_ACCENTS |= {"widehat": "hat", "widetilde": "tilde", "overline": "bar"}
-_SIZES = [f"{size}{side}" for size in ("big", "Big", "bigg", "Bigg") for side in ("", "l", "r", "m")]
+_ACCENTS = _table("""
+    widehat hat          hat
+    widetilde tilde      tilde
+    overline bar         bar
+""") | {name: name for name in ("vec", "dot", "ddot", "check", "breve", "underline", "acute")}
+_INVISIBLE = ("hspace", "vspace", "label", "tag", "phantom", "vphantom", "hphantom")
 _LAYOUT = frozenset(
-    [*_SIZES, "left", "right", "middle", ",", ";", ":", "!", ">", " ", "\n", "quad", "qquad", "displaystyle", "textstyle"]
-    + ["scriptstyle", "limits", "nolimits", "nonumber", "notag", "thinspace", "negthinspace", "hfill", "/", "allowbreak"]
-    + ["hspace", "vspace", "label", "tag", "phantom", "vphantom", "hphantom", "mathstrut", "strut", "centering", "enspace"]
-)
-_MARKS = {
-    **{"le": "<=", "leq": "<=", "leqslant": "<=", "ge": ">=", "geq": ">=", "geqslant": ">=", "lt": "<", "gt": ">"},
-    **{"ne": "!=", "neq": "!=", "in": "in", "to": "->", "rightarrow": "->", "triangleq": "=", "coloneqq": "=", "equiv": "="},
-    **{"{": "{", "}": "}", "lbrace": "{", "rbrace": "}", "lbrack": "[", "rbrack": "]", "lparen": "(", "rparen": ")"},
-    **{"vert": "|", "lvert": "|", "rvert": "|", "Vert": "||", "lVert": "||", "rVert": "||", "|": "||", "mid": "mid"},
-    **{"lfloor": "lfloor", "rfloor": "rfloor", "lceil": "lceil", "rceil": "rceil", "cdot": "cdot", "times": "times"},
-    **{"ast": "*", "otimes": "otimes", "odot": "odot", "circ": "circ", "div": "/", "pm": "pm", "mp": "mp", "colon": ":"},
-    **{"backslash": "setminus", "setminus": "setminus", "cup": "cup", "cap": "cap", "subset": "subset", "sim": "sim"},
-    **{"approx": "approx", "propto": "propto", "%": "%", "prime": "'", "langle": "langle", "rangle": "rangle"},
-    **{"oplus": "oplus", "notin": "notin", "forall": "forall", "ldots": "...", "cdots": "...", "dots": "...", "dotsc": "..."},
+    r"""
+    left right middle , ; : ! > / $ quad qquad displaystyle textstyle scriptstyle limits nolimits nonumber notag
+    thinspace negthinspace hfill allowbreak mathstrut strut centering enspace
+    big bigl bigr bigm Big Bigl Bigr Bigm bigg biggl biggr biggm Bigg Biggl Biggr Biggm
+    """.split()
+) | {" ", "\n", *_INVISIBLE}
+_MARKS = _table(r"""
+    le leq leqslant                             <=
+    ge geq geqslant                             >=
+    lt                                          <
+    gt                                          >
+    ne neq                                      !=
+    to rightarrow                               ->
+    triangleq coloneqq equiv                    =
+    { lbrace                                    {
+    } rbrace                                    }
+    lbrack                                      [
+    rbrack                                      ]
+    lparen                                      (
+    rparen                                      )
+    vert lvert rvert                            |
+    Vert lVert rVert |                          ||
+    ast                                         *
+    div                                         /
+    colon                                       :
+    backslash                                   setminus
+    prime                                       '
+    ldots cdots dots dotsc                      ...
+    %                                           %
+""") | {
+    name: name
+    for name in (
+        "in notin mid lfloor rfloor lceil rceil cdot times otimes odot oplus circ pm mp setminus cup cap subset sim "
+        "approx propto langle rangle forall"
+    ).split()
 }
-_SPELLINGS = {
-    **{"dfrac": "frac", "tfrac": "frac", "cfrac": "frac", "nicefrac": "frac", "sfrac": "frac", "dag": "dagger"},
-    **{"intercal": "top", "tr": "tr", "Tr": "tr", "trace": "tr", "dbinom": "binom", "tbinom": "binom", "imath": "imaginary"},
-    **{"jmath": "imaginary", "Re": "Re", "Im": "Im", "varnothing": "emptyset", "iint": "iint"},
-}
+_SPELLINGS = _table("""
+    dfrac tfrac cfrac nicefrac sfrac     frac
+    dbinom tbinom                        binom
+    dag                                  dagger
+    intercal                             top
+    Tr trace                             tr
+    imath jmath                          imaginary
+    varnothing                           emptyset
+""")
 # Names that text in upright letters can spell.
 OPERATORS = frozenset(
-    ["log", "ln", "lg", "exp", "sin", "cos", "tan", "cot", "sec", "csc", "arcsin", "arccos", "arctan", "sinh", "cosh"]
-    + ["tanh", "det", "tr", "max", "min", "sup", "inf", "lim", "arg", "argmax", "argmin", "diag", "vec", "rank", "Pr"]
-    + ["Re", "Im", "sinc", "erf", "erfc", "sgn", "sign", "blkdiag", "mod", "Var", "Cov"]
+    "log ln lg exp sin cos tan cot sec csc arcsin arccos arctan sinh cosh tanh det tr max min sup inf lim arg argmax "
+    "argmin diag vec rank Pr Re Im sinc erf erfc sgn blkdiag mod Var Cov".split()
 )
-_NAMES = {"Tr": "tr", "trace": "tr", "Trace": "tr", "Diag": "diag", "Real": "Re", "Imag": "Im", "E": "E", "sign": "sgn"}
-_ARGUMENTS = {
-    **dict.fromkeys(("frac", "dfrac", "tfrac", "cfrac", "nicefrac", "sfrac", "binom", "dbinom", "tbinom"), "{{"),
-    **dict.fromkeys(("overset", "underset", "stackrel"), "{{"),
-    **dict.fromkeys((*_FONTS, *_ACCENTS, "substack", "underbrace", "overbrace", "pmod"), "{"),
-    **dict.fromkeys(("hspace", "vspace", "label", "tag", "phantom", "vphantom", "hphantom"), "{"),
-    **dict.fromkeys(_SWITCHES, ""),
-    **{"sqrt": "[{", "operatorname": "*{", "hspace": "*{"},
-}
+_OPERATOR_SPELLINGS = _table("""
+    Tr trace Trace      tr
+    Diag                diag
+    Real                Re
+    Imag                Im
+    sign                sgn
+""")
+_ARGUMENTS = (
+    dict.fromkeys("frac dfrac tfrac cfrac nicefrac sfrac binom dbinom tbinom overset underset stackrel".split(), "{{")
+    | dict.fromkeys((*_FONTS, *_ACCENTS, *_INVISIBLE, "substack", "underbrace", "overbrace", "pmod"), "{")
+    | dict.fromkeys(_SWITCHES, "")
+    | {"sqrt": "[{", "operatorname": "*{", "hspace": "*{"}
+)
 _MATRICES = ("matrix", "pmatrix", "bmatrix", "Bmatrix", "smallmatrix", "array")
-_GREEK = frozenset(
-    "alpha beta gamma delta epsilon varepsilon zeta eta theta vartheta iota kappa lambda mu nu xi pi varpi rho varrho sigma "
-    "varsigma tau upsilon phi varphi chi psi omega Gamma Delta Theta Lambda Xi Pi Sigma Upsilon Phi Psi Omega ell hbar "
-    "nabla partial infty emptyset imaginary star dagger aleph wp varGamma varTheta".split()
+_LETTERS = frozenset(
+    "alpha beta gamma delta epsilon varepsilon zeta eta theta vartheta iota kappa lambda mu nu xi pi varpi rho varrho "
+    "sigma varsigma tau upsilon phi varphi chi psi omega Gamma Delta Theta Lambda Xi Pi Sigma Upsilon Phi Psi Omega "
+    "varGamma varTheta ell hbar nabla partial infty emptyset imaginary star dagger aleph wp".split()
 )
 _COMMANDS = frozenset(["frac", "sqrt", "sum", "prod", "int", "binom", "substack", "top", "&", "\\", *OPERATORS])
 
@@ -221,7 +257,7 @@ def _tokens(nodes: Sequence[Any], font: str) -> Tokens:
         elif isinstance(piece, LatexMacroNode) and piece.macroname in ("left", "right") and place < len(pieces):
             place += isinstance(pieces[place], str) and pieces[place] == "."  # a delimiter that isn't drawn
         elif isinstance(piece, LatexMacroNode) and piece.macroname in _SWITCHES:
-            font = _FONTS[piece.macroname].replace("it", "")
+            font = _FONTS[piece.macroname].replace("italic", "")
             if font == "roman" and all(isinstance(later, str) and later.isalpha() for later in pieces[place:]):
                 return (*tokens, _word("".join(pieces[place:])))
         elif isinstance(piece, str):
@@ -257,7 +293,9 @@ def _node(node: Any, font: str) -> list[Token]:
     if isinstance(node, LatexEnvironmentNode):
         return [_matrix(node)]
     name = node.macroname
-    args = [arg for arg in (node.nodeargd.argnlist if node.nodeargd else []) or []]
+    args = list((node.nodeargd.argnlist if node.nodeargd else None) or ())
+    if len(args) != len(_ARGUMENTS.get(name, "")):  # a command as an argument gets none of its own
+        raise NotUnderstood(f"\\{name} without braces around it")
     if name in _FONTS:
         return _in_font(name, args[-1])
     if name in _LAYOUT:
@@ -267,7 +305,7 @@ def _node(node: Any, font: str) -> list[Token]:
     if name in _ACCENTS:
         return [Token("accent", _ACCENTS[name], args=(_argument(args[0], font),))]
     name = _SPELLINGS.get(name, name)
-    if name in _GREEK:
+    if name in _LETTERS:
         return [Token("letter", "\\" + name, font)]
     if name in ("underbrace", "overbrace"):
         return _grouped(_argument(args[0], font))
@@ -294,7 +332,7 @@ def _in_font(name: str, node: Any) -> list[Token]:
         words = re.sub(r"[~\s-]+", " ", words).strip()
         if re.fullmatch(r"[A-Za-z][A-Za-z0-9]*( [A-Za-z0-9]+)*", words):
             return [_word(words)]
-    inner = _argument(node, font.replace("it", ""))
+    inner = _argument(node, font.replace("italic", ""))
     if font == "cal" and len(inner) > 1 and all(token.kind == "letter" for token in inner):
         return [Token("word", "".join(token.text for token in inner), font)]
     return _grouped(inner)
@@ -302,7 +340,7 @@ def _in_font(name: str, node: Any) -> list[Token]:
 
 def _word(words: str) -> Token:
     joined = words.replace("arg max", "argmax").replace("arg min", "argmin")
-    name = _NAMES.get(joined, joined)
+    name = _OPERATOR_SPELLINGS.get(joined, joined)
     if name in OPERATORS:
         return Token("command", name)
     return Token("letter", words, "roman") if len(words) == 1 else Token("word", words, "roman")
@@ -357,5 +395,7 @@ def _thousands(tokens: Sequence[Token], comma: int, before: str) -> bool:
     after = [_numeral(token) or "" for token in tokens[comma + 1 : comma + 5]]
     group = "".join(after[:3])
     return bool(
-        re.fullmatch(r"\d{1,3}(,\d{3})*", before) and re.fullmatch(r"\d{3}", group) and not "".join(after[3:4]).isdigit()
+        re.fullmatch(r"\d{1,3}(,\d{3})*", before)
+        and re.fullmatch(r"\d{3}", group)
+        and not "".join(after[3:4]).isdigit()
     )

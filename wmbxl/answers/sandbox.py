@@ -11,7 +11,6 @@ from __future__ import annotations
 import atexit
 import json
 import os
-import resource
 import selectors
 import signal
 import subprocess
@@ -20,6 +19,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 START_SECONDS = 60.0
@@ -42,9 +42,11 @@ class _Child:
             bufsize=0,
             env={**os.environ, **threads, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
         )
-        if self._line(time.monotonic() + START_SECONDS) != _READY:
+        try:
+            self._line(time.monotonic() + START_SECONDS)
+        except BaseException:
             self.kill()
-            raise Overdue("the process for symbolic checks did not start")
+            raise
 
     def ask(self, request: Mapping[str, Any], seconds: float) -> Any:
         line = json.dumps({"seconds": seconds, **request}).encode() + b"\n"
@@ -125,7 +127,7 @@ class Sandbox:
 
 
 def serve(answer: Callable[[Mapping[str, Any]], Any], megabytes: int) -> None:
-    """Answer requests from standard input until it closes: what a child runs.
+    """Answer requests from standard input until it closes: what a child runs. Memory is limited on Linux.
 
     Parameters
     ----------
@@ -134,8 +136,11 @@ def serve(answer: Callable[[Mapping[str, Any]], Any], megabytes: int) -> None:
     megabytes : int
         How much memory the child may take on top of what it has when it starts.
     """
-    reserved = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()  # noqa: PTH123, SIM115
-    resource.setrlimit(resource.RLIMIT_AS, (reserved + megabytes * 1_000_000,) * 2)
+    import resource
+
+    if sys.platform == "linux":
+        pages = int(Path("/proc/self/statm").read_text().split()[0])
+        resource.setrlimit(resource.RLIMIT_AS, (pages * resource.getpagesize() + megabytes * 1_000_000,) * 2)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, which then closes the pipe
     sys.stdout.buffer.write(_READY)

@@ -109,9 +109,11 @@ def _kinds(names: Sequence[str]) -> Iterator[dict[str, Kind]]:
         else:
             options.append(("column", "row") if small else ("matrix",))
     # Columns before rows, and few exceptions before many.
-    combined = sorted(product(*options), key=lambda kinds: sum(kind in ("row", "scalar") for kind in kinds)) if len(
-        names
-    ) <= 10 else [tuple(option[0] for option in options)]
+    combined = (
+        sorted(product(*options), key=lambda kinds: sum(kind in ("row", "scalar") for kind in kinds))
+        if len(names) <= 10
+        else [tuple(option[0] for option in options)]
+    )
     for kinds in combined:
         yield dict(zip(names, kinds, strict=True))
 
@@ -274,8 +276,8 @@ class _Inference:
         if not left and not right:
             return
         if len(left) == len(right) > 1:  # of Kronecker products, whose factors are taken to fit one by one
-            for one, other in zip(left, right, strict=True):
-                self._unify((one,), (other,))
+            for pair in zip(left, right, strict=True):
+                self._unify(pair[:1], pair[1:])
             return
         for one, other in ((left, right), (right, left)):
             if len(one) == 1 and other and not _is_fixed(one[0]):

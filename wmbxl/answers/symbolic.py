@@ -7,10 +7,12 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from wmbxl.answers.interpret import Interpretation, Reading, Roles, Undefined, Value, difference, readings_of
+from wmbxl.answers.interpret import Budget, Interpretation
 from wmbxl.answers.latex import Token
+from wmbxl.answers.readings import Reading, Roles, readings_of
 from wmbxl.answers.shapes import Shapes, assignments
 from wmbxl.answers.terms import NOTHING, Term, label_names, parse, words_of
+from wmbxl.answers.values import Undefined, Value, difference
 from wmbxl.answers.verdict import Relation
 
 TRIALS = 10
@@ -18,6 +20,7 @@ DEFINED = 3  # trials that have to be defined for an equality
 SAME, APART = 1e-9, 1e-4  # relative differences: below one, equal; above the other, different
 ROUNDING = 0.02
 READINGS = 96
+VALUES = 50_000  # computed for two formulas: about a second
 DIGITS = 9  # a number with more is compared as text too
 
 
@@ -127,7 +130,9 @@ def _member(chain: Term, plain: Term) -> Relation:
 
 def _relations(one: Term, other: Term) -> Relation:
     if len(one.args) != 2 or len(other.args) != 2:
-        return _lists(one.args, other.args) if one.name == other.name and len(one.args) == len(other.args) else "undecided"
+        return (
+            _lists(one.args, other.args) if one.name == other.name and len(one.args) == len(other.args) else "undecided"
+        )
     one, other = _upwards(one), _upwards(other)
     pairs = [_relate(*sides) for sides in zip(one.args, other.args, strict=True)]
     strict = {one.name, other.name} == {"<", "<="}
@@ -159,50 +164,70 @@ def _gap(chain: Term) -> Term:
 
 
 def _formulas(one: Term, other: Term) -> Relation:
-    terms = (one, other)
-    options = assignments(terms)
-    roles = Roles.of(terms)
-    usual, possible = readings_of(terms)
-    if all(_agree(terms, options[0], roles, reading) for reading in usual):
+    comparison = _Comparison(one, other)
+    if comparison.agree():
         return "equivalent" if _long_numbers(one) == _long_numbers(other) else "undecided"
-    if len(possible) * len(options) > READINGS or not _comparable(one, other) or _rounded(one, other, options[0], roles):
+    if not _comparable(one, other) or comparison.rounded():
         return "undecided"
-    if all(_differ(terms, shapes, roles, reading) for shapes in options for reading in possible):
-        return "different"
-    return "undecided"
+    return "different" if comparison.differ() else "undecided"
 
 
-def _value(term: Term, interpretation: Interpretation) -> Value | None:
-    try:
-        return interpretation.value(term)
-    except Undefined:
-        return None
+class _Comparison:
+    """Two formulas under many interpretations."""
 
+    def __init__(self, one: Term, other: Term) -> None:
+        self._terms = one, other
+        self._shapes = assignments(self._terms)
+        self._roles = Roles.of(self._terms)
+        self._usual, self._possible = readings_of(self._terms)
+        self._budget = Budget(VALUES)
 
-def _agree(terms: Sequence[Term], shapes: Shapes, roles: Roles, reading: Reading) -> bool:
-    """Tell whether two terms have the same value wherever both have one; only one of them may lack it elsewhere."""
-    equal = 0
-    lacking = set()
-    for trial in range(TRIALS):
-        interpretation = Interpretation(shapes, roles, reading, trial)
-        values = [_value(term, interpretation) for term in terms]
-        if values[0] is None or values[1] is None:
-            lacking |= {place for place in (0, 1) if values[place] is None and values[1 - place] is not None}
-        elif difference(values[0], values[1]) < SAME:
-            equal += 1
-        else:
-            return False
-    return equal >= DEFINED and len(lacking) < 2
+    def agree(self) -> bool:
+        """Tell whether they have the same value wherever both have one, under each usual reading."""
+        return all(self._agree(reading) for reading in self._usual)
 
+    def differ(self) -> bool:
+        """Tell whether no reading makes them the same."""
+        return len(self._possible) * len(self._shapes) <= READINGS and all(
+            any(self._apart(shapes, reading, trial) > APART for trial in range(TRIALS))
+            for shapes in self._shapes
+            for reading in self._possible
+        )
 
-def _differ(terms: Sequence[Term], shapes: Shapes, roles: Roles, reading: Reading) -> bool:
-    return any(_apart(terms, Interpretation(shapes, roles, reading, trial)) > APART for trial in range(TRIALS))
+    def rounded(self) -> bool:
+        """Tell whether one is a decimal number close to the other, so that a text may have rounded it."""
+        parts = [part for term in self._terms for part in term.walk()]
+        decimals = any(part.op == "num" and "." in part.name for part in parts)
+        constant = not any(part.op in ("sym", "unit") for part in parts)
+        return decimals and constant and self._apart(self._shapes[0], self._usual[0], trial=0) < ROUNDING
 
+    def _agree(self, reading: Reading) -> bool:
+        equal = 0
+        lacking = set()  # which of them has no value where the other has one
+        for trial in range(TRIALS):
+            first, second = self._values(self._shapes[0], reading, trial)
+            if first is None or second is None:
+                lacking |= {first is None} if first is not second else set()
+            elif difference(first, second) < SAME:
+                equal += 1
+            else:
+                return False
+        return equal >= DEFINED and len(lacking) < 2
 
-def _apart(terms: Sequence[Term], interpretation: Interpretation) -> float:
-    """Tell how far apart the values of two terms are; 0 if one has none."""
-    first, second = (_value(term, interpretation) for term in terms)
-    return 0.0 if first is None or second is None else difference(first, second)
+    def _apart(self, shapes: Shapes, reading: Reading, trial: int) -> float:
+        """Tell how far apart their values are; 0 if one has none."""
+        first, second = self._values(shapes, reading, trial)
+        return 0.0 if first is None or second is None else difference(first, second)
+
+    def _values(self, shapes: Shapes, reading: Reading, trial: int) -> list[Value | None]:
+        interpretation = Interpretation(shapes, self._roles, reading, trial, self._budget)
+        values: list[Value | None] = []
+        for term in self._terms:
+            try:
+                values.append(interpretation.value(term))
+            except Undefined:
+                values.append(None)
+        return values
 
 
 def _long_numbers(term: Term) -> Counter[str]:
@@ -211,7 +236,7 @@ def _long_numbers(term: Term) -> Counter[str]:
 
 
 def _comparable(one: Term, other: Term) -> bool:
-    """Tell whether a difference in value would be one in meaning: both sum over the same, and nothing is approximated."""
+    """Tell whether a difference in value is one in meaning: both sum over the same, and nothing is approximated."""
     return _approximated(one) == _approximated(other) == set() and _open_ranges(one) == _open_ranges(other)
 
 
@@ -225,13 +250,3 @@ def _open_ranges(term: Term) -> set[Term]:
     """List the ranges of sums that only the text tells."""
     sums = [part for part in term.walk() if part.op in ("sum", "prod")]
     return {part.args[1] for part in sums if part.args[2] == NOTHING and part.args[1].op != "set"}
-
-
-def _rounded(one: Term, other: Term, shapes: Shapes, roles: Roles) -> bool:
-    """Tell whether one is a decimal number close to the other, so that a text may have rounded it."""
-    if any(part.op in ("sym", "unit") for term in (one, other) for part in term.walk()):
-        return False
-    decimals = any("." in part.name for term in (one, other) for part in term.walk() if part.op == "num")
-    return decimals and _apart((one, other), Interpretation(shapes, roles, Reading(), 0)) < ROUNDING
-
-

@@ -39,6 +39,8 @@ class Term:
             yield from arg.walk()
 
 
+# Operations whose name is a dummy.
+BINDERS = ("sum", "prod", "int", "max", "min", "sup", "inf")
 NOTHING = Term("nothing")
 ONE = Term("num", name="1")
 TWO = Term("num", name="2")
@@ -47,11 +49,16 @@ _OPENERS = {"(": ")", "[": "]", "{": "}"}
 _BARS = ("|", "||")
 _BIG = ("sum", "prod", "int")
 _EXTREMA = ("max", "min", "sup", "inf")
-_ELEMENTARY = frozenset("log ln lg exp sin cos tan cot sec csc arcsin arccos arctan sinh cosh tanh".split())
-_FUNCTIONS = _ELEMENTARY | frozenset(["det", "tr", "diag", "blkdiag", "vec", "rank", "Re", "Im", "arg", "sinc", "erf", "erfc"])
-_FUNCTIONS |= {"sgn", "Var", "Cov"}
+_FUNCTIONS = frozenset(
+    "log ln lg exp sin cos tan cot sec csc arcsin arccos arctan sinh cosh tanh det tr diag vec Re Im arg sinc erf erfc "
+    "sgn".split()
+)
 # Letters that are functions even of a sum: a(b+c) is a product, f(b+c) is not.
-_CALLED = frozenset(["f", "g", "F", "Q", "J", "u", "\\Gamma", "\\delta", "\\psi", "\\Psi", "mathbb:1", "cal:Q", "cal:CN"])
+_CALLED = frozenset(
+    ["f", "g", "F", "Q", "J", "u", "\\Gamma", "\\delta", "\\psi", "\\Psi", "mathbb:1", "cal:Q", "cal:CN"]
+)
+# Operators that are only names where they stand as a script.
+_LABELS = frozenset("max min sup inf det arg tr lim vec diag rank sin cos log".split())
 _ADJOINTS = {"H": "herm", "T": "trans", "*": "conj", "\\dagger": "dagger"}
 
 
@@ -185,7 +192,7 @@ class _Reader:
     def _product(self, implicit_only: bool = False) -> Term:
         factors = [self._factor()]
         while True:
-            if self._starts_factor() and not (implicit_only and self._peek().kind == "command" and len(factors)):
+            if self._starts_factor() and not (implicit_only and self._peek().kind == "command"):
                 following = self._factor()
                 if following.op == "num" and factors[-1].op == "num":
                     raise NotUnderstood("numbers side by side")
@@ -219,7 +226,12 @@ class _Reader:
 
     def _ends_integral(self) -> bool:
         token, variable = self._peek(), self._peek(1)
-        return self._integrals > 0 and token.kind == "letter" and token.text == "d" and variable.kind in ("letter", "accent")
+        return (
+            self._integrals > 0
+            and token.kind == "letter"
+            and token.text == "d"
+            and variable.kind in ("letter", "accent")
+        )
 
     # Factors
 
@@ -295,8 +307,6 @@ class _Reader:
             return self._expectation()
         if token.kind == "letter" and token.text == "P" and token.font == "mathbb":
             return self._probability()
-        if token.kind == "word" and token.text in ("e", "E") and self._opens():
-            return self._expectation()
         term = _constant(token, self._peek())
         if term is not None:
             return term
@@ -330,7 +340,7 @@ class _Reader:
         inner = self._bracket()
         if inner.op == "chain":
             raise NotUnderstood("a relation as an argument")
-        args = inner.args if inner.op in ("tuple", "interval") else (inner,)
+        args = _listed(inner)
         simple = len(args) != 1 or symbol.name in _CALLED or args[0].op in ("sym", "num", "call")
         if script is None:
             return Term("call", (symbol, *args), "list" if len(args) != 1 else "apply" if simple else "product")
@@ -343,10 +353,10 @@ class _Reader:
         over = ""
         if self._peek().kind == "_":
             over = " ".join(term.name for term in self._inside(self._next().args[0]).walk() if term.op == "sym")
-        term = Term("expectation", (self._argument(),), over)
-        if any(arg.op in ("tuple", "chain", "set") for arg in term.args):
+        body = _unbraced(self._argument())
+        if body.op in ("tuple", "chain", "set"):
             raise NotUnderstood("an expectation of a list")
-        return Term("expectation", (_unbraced(term.args[0]),), over)
+        return Term("expectation", (body,), over)
 
     def _probability(self) -> Term:
         event = _unbraced(self._argument())
@@ -393,8 +403,7 @@ class _Reader:
         if below and name != "log":
             raise NotUnderstood(f"a subscript of {name}")
         argument = _unbraced(self._argument())
-        listed = argument.args if argument.op in ("tuple", "interval", "set") else (argument,)
-        term = Term("log", (argument, self._inside(below))) if below else Term("function", listed, name)
+        term = Term("log", (argument, self._inside(below))) if below else Term("function", _listed(argument), name)
         if not above:
             return term
         power = self._inside(above)
@@ -419,7 +428,9 @@ class _Reader:
         below, above = self._scripts()
         if name == "int":
             return self._integral(below, above)
-        upper = self._inside(above) if above else NOTHING
+        return self._over_ranges(name, below, self._inside(above) if above else NOTHING)
+
+    def _over_ranges(self, name: str, below: Tokens, upper: Term) -> Term:
         ranges = _ranges(below, upper)
         body = self._product()
         for dummy, bounds in reversed(ranges):
@@ -444,12 +455,8 @@ class _Reader:
             raise NotUnderstood(f"a superscript of {name}")
         if not below:
             items = _unbraced(self._argument())
-            return Term("function", items.args if items.op in ("tuple", "set", "interval") else (items,), name)
-        ranges = _ranges(below, NOTHING)
-        body = self._product()
-        for dummy, bounds in reversed(ranges):
-            body = Term(name, (body, *bounds), dummy)
-        return body
+            return Term("function", _listed(items), name)
+        return self._over_ranges(name, below, NOTHING)
 
     # Scripts
 
@@ -471,6 +478,10 @@ def _plus(parts: Sequence[Term]) -> Term:
 
 def _times(factors: Sequence[Term]) -> Term:
     return factors[0] if len(factors) == 1 else Term("mul", tuple(factors))
+
+
+def _listed(term: Term) -> tuple[Term, ...]:
+    return term.args if term.op in ("tuple", "interval", "set") else (term,)
 
 
 def _unbraced(term: Term) -> Term:
@@ -520,7 +531,7 @@ def _indices(tokens: Tokens) -> tuple[Term, ...]:
     """Read a subscript: what stands between commas, and letters side by side, are indices of their own."""
     found: list[Term] = []
     for part in _parts(tokens, {","}):
-        if all(token.kind in ("letter", "number", "word") or token.text in OPERATOR_LABELS for token in part):
+        if all(token.kind in ("letter", "number", "word") or token.text in _LABELS for token in part):
             for token in part:
                 if token.kind == "number":
                     found.append(Term("num", name=token.text))
@@ -533,9 +544,6 @@ def _indices(tokens: Tokens) -> tuple[Term, ...]:
         else:
             found.append(_Reader(part).everything())
     return tuple(found)
-
-
-OPERATOR_LABELS = frozenset(["max", "min", "sup", "inf", "det", "arg", "tr", "lim", "vec", "diag", "rank", "sin", "cos", "log"])
 
 
 def _parts(tokens: Tokens, marks: set[str]) -> list[Tokens]:
@@ -554,7 +562,7 @@ def _label(tokens: Tokens) -> tuple[Term, ...] | None:
     r"""Read a superscript that is a name or an index, as in ``x^{(k)}``, ``x^\star`` or ``x^{\mathrm{opt}}``."""
     if len(tokens) == 1:
         token = tokens[0]
-        if token.kind == "word" or (token.kind == "command" and token.text in OPERATOR_LABELS):
+        if token.kind == "word" or (token.kind == "command" and token.text in _LABELS):
             return _indices(tokens)
         if (token.text, token.kind) in (("\\star", "letter"), ("'", "mark"), ("+", "mark"), ("-", "mark")):
             return (Term("label", (), token.text),)
@@ -587,6 +595,8 @@ def _raise(term: Term, script: Tokens) -> Term:
         for name in adjoint:
             term = Term("pow", (term, Term("neg", (ONE,)))) if name == "inverse" else Term(name, (term,))
         return term
+    if len(script) == 1 and script[0].text == "circ":
+        return Term("mul", (term, Term("unit", name="degree")))
     if _label(script) is not None and script[0].text != "(" and term.op != "constant":
         raise NotUnderstood("a label on a formula")
     return Term("pow", (term, _Reader(script).everything()))
@@ -632,7 +642,7 @@ def _domain(term: Term) -> Term:
     if term.op == "setminus":
         removed = term.args[1]
         return Term("domain", (term.args[0], *(removed.args if removed.op in ("set", "braced") else (removed,))))
-    if term.op == "set" or term.op == "braced":
+    if term.op in ("set", "braced"):
         if any(part.name == "..." for part in term.walk()):
             raise NotUnderstood("a set with dots")
         return Term("set", term.args)
@@ -647,7 +657,7 @@ def label_names(term: Term) -> set[str]:
 
 
 def _collect(term: Term, bound: frozenset[str], found: set[str]) -> None:
-    if term.op in ("sum", "prod", "int", "max", "min", "sup", "inf"):
+    if term.op in BINDERS:
         bound |= {term.name}
     if term.op == "sym":
         if key(term) in bound:

@@ -21,7 +21,10 @@ LINE_EVERY = 0.1  # of the papers, where there is no terminal
 @click.argument("config", type=click.Path(exists=True, dir_okay=False))
 @click.option("--out", metavar="DIR", help="Folder of the build, local.  [default: out in CONFIG]")
 @click.option(
-    "--since", type=click.DateTime(["%Y-%m-%d"]), metavar="DATE", help="Add the papers submitted since, as a new version."
+    "--since",
+    type=click.DateTime(["%Y-%m-%d"]),
+    metavar="DATE",
+    help="Add the papers submitted since, as a new version.",
 )
 @click.option("--replay", is_flag=True, help="Ask no model: take every answer from the record of calls.")
 @click.option("--workers", type=int, metavar="N", help="Processes of a local cluster.  [default: one for each core]")

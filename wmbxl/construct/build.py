@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import hashlib
 import json
-import platform
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -27,12 +26,12 @@ from wmbxl.construct import relevance, solvability
 from wmbxl.construct.config import BuildConfig
 from wmbxl.construct.funnel import funnel
 from wmbxl.construct.paper import PaperResult, PaperRun
-from wmbxl.construct.records import Drop, Paper, Problem
+from wmbxl.construct.records import Drop, Problem
 from wmbxl.construct.screening.judgements import Judgement, history, latest
 from wmbxl.construct.screening.settlement import STAGE as SCREENING
 from wmbxl.construct.screening.settlement import settle
 from wmbxl.construct.sources import STAGE as SOURCES
-from wmbxl.construct.sources import Metadata, Source, list_sources, read_metadata, unversioned
+from wmbxl.construct.sources import Metadata, Source, list_sources, read_metadata
 from wmbxl.errors import Interrupted, NothingMatches, RecordsError, UsageError, WmbxlError
 from wmbxl.folder import RunFolder
 
@@ -78,16 +77,20 @@ class Build:
 
 @dataclass(frozen=True)
 class Job:
-    """What a worker has to know."""
+    """What a worker has to know.
+
+    Attributes
+    ----------
+    config : BuildConfig
+    out : RunFolder
+        With an absolute path, since workers may have working folders of their own.
+    workers : int or None
+        How many share the endpoint; None replays.
+    """
 
     config: BuildConfig
-    records: Mapping[str, Any]
+    out: RunFolder
     workers: int | None
-
-    @property
-    def folder(self) -> RunFolder:
-        """Where checkpoints are."""
-        return RunFolder(self.config.out)
 
 
 def build(
@@ -131,16 +134,17 @@ def build(
     """
     out = RunFolder(config.out)
     if "://" in out.url:
-        raise UsageError(f"{config.out}: out has to be a local folder, since calls to models are appended to files in it")
+        raise UsageError(
+            f"{config.out}: out has to be a local folder, since calls to models are appended to files in it"
+        )
     sources, dropped = list_sources(config.sources, config.storage_options)
     metadata = read_metadata(config.metadata, [source.paper_id for source in sources], config.storage_options)
     version, base = _version(out, since)
     chosen, passed_over = _chosen(sources, metadata, since, base)
     dropped += passed_over
     with _connected(config, client) as connected:
-        workers = max(1, len(connected.scheduler_info()["workers"]))
-        job = Job(config, metadata.records, None if replay else workers)
-        keys = _run(connected, chosen, job, told)
+        job = Job(config, out, None if replay else max(1, len(connected.nthreads())))
+        keys = _run(connected, [(source, metadata.of(source)) for source in chosen], job, told)
     results = (PaperResult.model_validate_json(out.read(f"{PAPERS}/{key}.json")) for key in keys)
     files = _files(config, results, dropped, metadata, since, base, latest(history(out.url)))
     folder = RunFolder(f"{out.url}/v{version}")
@@ -163,7 +167,9 @@ def _version(out: RunFolder, since: date | None) -> tuple[int, Build | None]:
             return number, before
         number, before = number + 1, found
     if since and before is None:
-        raise UsageError(f"{out.url}: there is no version yet that papers could be added to: build without --since first")
+        raise UsageError(
+            f"{out.url}: there is no version yet that papers could be added to: build without --since first"
+        )
     return number, before
 
 
@@ -190,34 +196,35 @@ def _chosen(
 # ---------------------------------------------------------------- papers
 
 
-def _run(client: Client, sources: Sequence[Source], job: Job, told: Told) -> list[str]:
-    """Take all papers through their stages; return the keys of their results, in the order of the sources."""
-    if not sources:
+def _run(client: Client, papers: Sequence[tuple[Source, Metadata]], job: Job, told: Told) -> list[str]:
+    """Take all papers through their stages; return the keys of their results, in the order of the papers."""
+    if not papers:
         return []
-    bag = dask.bag.from_sequence(sources, partition_size=PER_TASK).map(partial(run_paper, job=job))
+    bag = dask.bag.from_sequence(papers, partition_size=PER_TASK).starmap(partial(run_paper, job=job))
     futures = client.compute(bag.to_delayed())
     done = 0
     try:
         for _, keys in as_completed(futures, with_results=True):
             done += len(keys)
-            told(done, len(sources))
+            told(done, len(papers))
         return list(chain.from_iterable(client.gather(futures)))
     except KilledWorker as error:
-        raise Interrupted(f"a worker was killed again and again: {error}\nWhat was finished is kept in {job.config.out}") from error
+        raise Interrupted(
+            f"a worker was killed again and again: {error}\nWhat was finished is kept in {job.config.out}"
+        ) from error
     finally:
         client.cancel(futures)
 
 
-def run_paper(source: Source, job: Job) -> str:
+def run_paper(source: Source, metadata: Metadata, job: Job) -> str:
     """Take a paper through its stages, unless a checkpoint has the result; return its key."""
-    record = job.records.get(unversioned(source.paper_id)[0], {})
-    content = [job.config.fingerprint, source.paper_id, source.name, source.size, source.version, record]
+    content = [job.config.fingerprint, source.paper_id, source.name, source.size, source.version, metadata.records]
     key = hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:32]
     name = f"{PAPERS}/{key}.json"
-    if job.workers is None or not job.folder.exists(name) or not _final(job.folder, name):
-        calls = Path(job.folder.url) / CALLS / f"{source.paper_id.replace('/', '_')}.jsonl"
-        result = PaperRun(job.config, calls, job.workers).run(source, Metadata({unversioned(source.paper_id)[0]: record}))
-        job.folder.write(name, result.model_dump_json().encode())
+    if job.workers is None or not job.out.exists(name) or not _final(job.out, name):
+        calls = Path(job.out.url) / CALLS / f"{source.paper_id.replace('/', '_')}.jsonl"
+        result = PaperRun(job.config, calls, job.workers, source, metadata).run()
+        job.out.write(name, result.model_dump_json().encode())
     return key
 
 
@@ -280,10 +287,11 @@ def _files(
     papers = sorted({result.paper.paper_id for result in found} | set(base.info["papers"] if base else ()))
     about = {
         "wmbxl": __version__,
-        "python": platform.python_version(),
         "since": since and since.isoformat(),
         "base": base and base.folder.url.rpartition("/")[2],
-        "config": json.loads(config.model_dump_json(exclude={"storage_options", "out", "workers", "scheduler", "sources", "metadata"})),
+        "config": json.loads(
+            config.model_dump_json(exclude={"storage_options", "out", "workers", "scheduler", "sources", "metadata"})
+        ),
         "metadata_bad_lines": metadata.bad_lines,
         "papers": papers,
         "problems": len(released),

@@ -1,10 +1,11 @@
-r"""What can be checked of an extraction without a model: it is in the source, its symbols are defined, its sizes agree."""
+"""What can be checked of an extraction without a model: its place in the source, its symbols, their sizes."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from wmbxl.answers.exact import normalise
 from wmbxl.construct import equations, sizes
@@ -15,21 +16,17 @@ from wmbxl.construct.scanning import rows
 STAGE = "checks"
 
 # Symbols whose meaning does not depend on the paper, as `normalise` writes them.
-_CONSTANTS = frozenset(
-    [r"\pi", "e", "j", r"\mathrmj", r"\mathrm{j}", r"\mathrm{e}", r"\jmath", r"\imath", r"\infty", r"\emptyset"]
-    + [r"\mathbf{I}", r"\mathbf{0}", r"\mathbf{1}", r"\mathbb{1}", r"\mathbb{R}", r"\mathbb{C}", r"\mathbb{N}"]
-    + [r"\mathbb{Z}", r"\mathbb{E}", r"\mathbb{P}", r"\mathbb{B}", r"\mathcal{N}", r"\mathcal{CN}", r"\mathcal{O}"]
-    + [r"\mathrm{d}", r"\Re", r"\Im", r"\mathfrak{R}", r"\mathfrak{I}", r"\Pr", r"\ldots", r"\cdots", r"\mid", "'"]
-)
-_OPERATORS = frozenset(
-    """tr Tr trace diag blkdiag vec rank det log ln exp sinc erf erfc sgn sign mod Var Cov var cov Re Im arg max min
-    span null card supp dB Pr argmax argmin""".split()
-)
+_SPELLED = r"""\pi e j \mathrm{j} \mathrm{e} \jmath \imath \infty \emptyset \mathbf{I} \mathbf{0} \mathbf{1} \mathbb{1}
+\mathbb{R} \mathbb{C} \mathbb{N} \mathbb{Z} \mathbb{E} \mathbb{P} \mathbb{B} \mathcal{N} \mathcal{CN} \mathcal{O}
+\mathrm{d} \Re \Im \mathfrak{R} \mathfrak{I} \Pr \ldots \cdots \mid '"""
+_CONSTANTS = frozenset(_SPELLED.split())
+_NAMED = """tr Tr trace diag blkdiag vec rank det log ln exp sinc erf erfc sgn sign mod Var Cov var cov Re Im arg max
+min span null card supp dB Pr argmax argmin"""
+_OPERATORS = frozenset(_NAMED.split())
 _WORD = re.compile(r"\\(?:mathrm|mathsf|mathtt)\{([A-Za-z]+)\}")
-_BINDERS = frozenset(
-    ["\\" + name for name in "sum prod int iint oint bigcup bigcap max min sup inf lim limsup liminf arg argmax".split()]
-    + [r"\argmin", r"\operatorname", r"\mathbb", r"\bigoplus", r"\bigotimes", r"\coprod", r"\mathop"]
-)
+_BINDING = r"""\sum \prod \int \iint \oint \bigcup \bigcap \max \min \sup \inf \lim \limsup \liminf \arg \argmax \argmin
+\operatorname \mathbb \bigoplus \bigotimes \coprod \mathop"""
+_BINDERS = frozenset(_BINDING.split())
 _INTEGRALS = (r"\int", r"\iint", r"\oint")
 _INLINE = re.compile(r"(?<!\\)\$\$?(.+?)(?<!\\)\$\$?|\\\((.+?)\\\)|\\\[(.+?)\\\]", re.DOTALL)
 
@@ -259,7 +256,7 @@ def _lines(row: Row, latex: str) -> Iterator[tuple[Row, str]]:
 
 def _differentials(items: Sequence[Item], latex: str) -> Iterator[str]:
     """Yield ``d`` and what follows it, behind an integral."""
-    for item, following in zip(items, items[1:], strict=False):
+    for item, following in pairwise(items):
         if normalise(latex[item.start : item.base_end]) in ("d", r"\mathrm{d}"):
             yield "d"
             yield normalise(latex[following.start : following.base_end])

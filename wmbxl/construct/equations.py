@@ -44,8 +44,12 @@ _WRAPPED = re.compile(
 )
 _END = re.compile(r"(?:\s|[.,;:]|\\[,;:!. ]|~|\\q?quad(?![a-zA-Z]))+\Z")
 _RELATION = re.compile(r"\s*(?:&\s*)*(?:[=<>]|\\(?:le|ge|leq|geq|approx|sim|equiv|triangleq|propto|to|in)(?![a-zA-Z]))")
-_CONTINUES = re.compile(r"\s*(?:&\s*)*(?:[-+=<>*/)\]]|\\(?:times|cdot|quad|qquad|left|right|le|ge|leq|geq|approx)\b|\Z)")
-_ELSEWHERE = re.compile(r"\\(?:eqref|ref|cref|Cref|autoref|cite\w*|footnote\w*|includegraphics|multicolumn)(?![a-zA-Z])")
+_CONTINUES = re.compile(
+    r"\s*(?:&\s*)*(?:[-+=<>*/)\]]|\\(?:times|cdot|quad|qquad|left|right|le|ge|leq|geq|approx)\b|\Z)"
+)
+_ELSEWHERE = re.compile(
+    r"\\(?:eqref|ref|cref|Cref|autoref|cite\w*|footnote\w*|includegraphics|multicolumn)(?![a-zA-Z])"
+)
 _PICTURE = re.compile(r"\\(?:begin\s*\{(?:tikz\w*|picture|tabular|figure|CD|forest)|xymatrix|diagram|prftree|Axiom)")
 
 
@@ -262,9 +266,7 @@ def _theorems(flat: Flat, begin: int) -> Iterator[_Find]:
         body = flat.text[match.end() : end]
         label = _LABEL.search(body)
         latex = " ".join(_DRESSING.sub(" ", body).split())
-        yield _Find(
-            match.start(), end + len(closing), match[1], latex, label[1] if label else None, True, kind="lemma"
-        )
+        yield _Find(match.start(), end + len(closing), match[1], latex, label[1] if label else None, True, kind="lemma")
 
 
 _FINDERS = {"equation": _displays, "lemma": _theorems}

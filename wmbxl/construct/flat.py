@@ -34,7 +34,7 @@ _SCANNED = 3  # characters scanned for arguments, at most, for each one that may
 
 @dataclass(frozen=True)
 class Flat:
-    """A flat source.
+    r"""A flat source.
 
     Attributes
     ----------
@@ -147,10 +147,8 @@ class _Expander:
             self.stack.pop()
 
     def _do(self, name: str, frame: _Frame, start: int) -> None:
-        if name in self.macros:
-            done = self._call(self.macros[name], frame, start)
-        else:
-            done = _HANDLERS[name](self, name)
+        macro = self.macros.get(name)
+        done = self._call(macro, frame, start) if macro else _HANDLERS[name](self, name)
         if not done and self.stack and self.stack[-1] is frame:  # leave it as it is, and what follows to be read
             frame.position = start
             self._write(frame, start + 1 + len(name))
@@ -240,7 +238,7 @@ class _Expander:
             raise Unreadable("expansion_too_large", "too much read for arguments (limits.characters)")
 
     def _defined_name(self) -> str | None:
-        """Read the name that a definition gives: ``{\\name}`` or ``\\name``."""
+        r"""Read the name that a definition gives: ``{\\name}`` or ``\\name``."""
         argument = self._argument()
         name = _NAME.fullmatch((argument or "").strip())
         return name[1] if name else None

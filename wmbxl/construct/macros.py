@@ -7,12 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 # Commands that give the document its structure keep their meaning, whatever a paper makes of their looks.
-PROTECTED = frozenset(
-    """begin end documentclass usepackage section subsection subsubsection chapter paragraph part title author
-    maketitle label ref eqref cite item input include footnote caption tag nonumber notag left right frac sqrt sum int
-    text mathrm mathbf mathbb mathcal hline centering includegraphics bibliography and thanks date abstract
-    protect par""".split()
-)  # fmt: skip
+_STRUCTURE = """begin end documentclass usepackage section subsection subsubsection chapter paragraph part title author
+maketitle label ref eqref cite item input include footnote caption tag nonumber notag left right frac sqrt sum int text
+mathrm mathbf mathbb mathcal hline centering includegraphics bibliography and thanks date abstract protect par"""
+PROTECTED = frozenset(_STRUCTURE.split())
 _INTERNAL = re.compile(r"@|\\(?:if\w*|else|fi|expandafter|csname|futurelet|catcode|begingroup|let|def|newcommand)\b")
 _PARAMETER = re.compile(r"##|#(\d)")
 _ENDS_WORD = re.compile(r"\\[a-zA-Z]+\Z")

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 
 from wmbxl.construct import checks, equations, extraction, proposals, relevance, rubric, solvability, tasks
 from wmbxl.construct.archives import unpack
@@ -52,10 +52,10 @@ class PaperResult(Record):
     """
 
     paper: Paper
-    notes: dict[str, int] = {}
+    notes: dict[str, int] = Field(default={})
     score: dict[str, Any] | None = None
     model_says: bool | None = None
-    entered: dict[str, int] = {}
+    entered: dict[str, int] = Field(default={})
     extractions: tuple[Extraction, ...] = ()
     problems: tuple[Problem, ...] = ()
     drops: tuple[Drop, ...] = ()
@@ -81,25 +81,31 @@ class PaperRun:
         Where calls to models are recorded.
     workers : int or None
         How many share the endpoint; None asks no model: only the record answers.
+    source : Source
+    metadata : Metadata
     """
 
     config: BuildConfig
     calls: Path
     workers: int | None
-    entered: Counter[str] = field(default_factory=Counter)
-    drops: list[Drop] = field(default_factory=list)
+    source: Source
+    metadata: Metadata
 
-    def run(self, source: Source, metadata: Metadata) -> PaperResult:
-        """Take a paper through all stages; what goes wrong with it is recorded, not raised."""
+    def __post_init__(self) -> None:
         self.record = Calls(self.calls)
-        self.paper = metadata.paper(source, "")
+        self.paper = self.metadata.paper(self.source, "")
+        self.entered: Counter[str] = Counter()
+        self.drops: list[Drop] = []
         self.notes: Counter[str] = Counter()
         self.score: relevance.Score | None = None
         self.model_says: bool | None = None
+
+    def run(self) -> PaperResult:
+        """Take the paper through all stages; what goes wrong with it is recorded, not raised."""
         extractions: list[Extraction] = []
         problems: list[Problem] = []
         try:
-            flat = self._source(source, metadata)
+            flat = self._source()
             self._relevance(flat)
             extractions = self._extractions(self._equations(flat))
             problems = self._rubric(self._solvable(self._problems(extractions)))
@@ -140,11 +146,11 @@ class PaperRun:
 
     # The stages
 
-    def _source(self, source: Source, metadata: Metadata) -> Flat:
+    def _source(self) -> Flat:
         self.entered[SOURCES] += 1
         try:
-            data = source.read()
-            self.paper = metadata.paper(source, sha256(data))
+            data = self.source.read()
+            self.paper = self.metadata.paper(self.source, sha256(data))
             tree = SourceTree(unpack(data, self.config.limits))
             flat = flatten(tree, self.config.limits)
         except Unreadable as error:

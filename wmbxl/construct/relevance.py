@@ -66,8 +66,8 @@ class Relevance(Section):
     """
 
     field: str = "the field of the benchmark"
-    categories: dict[str, float] = {}
-    terms: dict[str, float] = {}
+    categories: dict[str, float] = Field(default={})
+    terms: dict[str, float] = Field(default={})
     enough_terms: float = Field(default=5.0, gt=0)
     enough_equations: float = Field(default=5.0, gt=0)
     weights: Weights = Weights()
@@ -110,9 +110,7 @@ def score(paper: Paper, text: str, displays: int, relevance: Relevance) -> Score
     Score(score=0.666667, categories=1.0, terms=1.0, equations=0.0, terms_found=('fading channel',))
     """
     lowered = " ".join(f"{paper.title}\n{text}".lower().split())
-    found = tuple(
-        term for term in relevance.terms if re.search(rf"(?<!\w){re.escape(term.lower())}(?!\w)", lowered)
-    )
+    found = tuple(term for term in relevance.terms if re.search(rf"(?<!\w){re.escape(term.lower())}(?!\w)", lowered))
     words = sum(1 for _ in _WORDS.finditer(text))
     parts = {
         "categories": max((_weight(name, relevance.categories) for name in paper.categories), default=0.0),

@@ -7,9 +7,7 @@ from collections.abc import Iterator
 
 _GROUP = re.compile(r"\\.|%[^\n]*|[{}]", re.DOTALL)
 _COMMENT = re.compile(r"(?<!\\)((?:\\\\)*)%[^\n]*\n?[ \t]*")
-_ROW = re.compile(
-    r"(?P<open>\\begin\b|\{)|(?P<close>\\end\b|\})|(?P<row>\\\\\*?(?:\s*\[[^\]\n]*\])?)|\\.", re.DOTALL
-)
+_ROW = re.compile(r"(?P<open>\\begin\b|\{)|(?P<close>\\end\b|\})|(?P<row>\\\\\*?(?:\s*\[[^\]\n]*\])?)|\\.", re.DOTALL)
 LONGEST_GROUP = 200_000  # characters of an argument; what is longer is taken for a brace that nobody closed
 
 

@@ -22,7 +22,9 @@ from wmbxl.errors import NothingMatches, Unreadable
 STAGE = "sources"
 
 _OUTER = re.compile(r"arXiv_src_\d{4}_\d{3}\.tar$")
-_ID = re.compile(r"(?P<new>\d{4}\.\d{4,5})(?P<version>v\d+)?|(?P<archive>[a-z-]+)[_/]?(?P<old>\d{7})(?P<version_of_old>v\d+)?")
+_ID = re.compile(
+    r"(?P<new>\d{4}\.\d{4,5})(?P<version>v\d+)?|(?P<archive>[a-z-]+)[_/]?(?P<old>\d{7})(?P<version_of_old>v\d+)?"
+)
 _SUFFIXES = (".tar.gz", ".tgz", ".tar", ".tex.gz", ".gz", ".tex", ".pdf", ".ps.gz")
 
 
@@ -172,6 +174,11 @@ class Metadata:
 
     records: Mapping[str, Mapping[str, Any]]
     bad_lines: int = 0
+
+    def of(self, source: Source) -> Metadata:
+        """Return the metadata of one paper alone."""
+        base, _ = unversioned(source.paper_id)
+        return Metadata({base: self.records[base]} if base in self.records else {})
 
     def paper(self, source: Source, sha256: str) -> Paper:
         """Put together what is known of a paper."""

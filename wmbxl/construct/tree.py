@@ -48,7 +48,7 @@ class SourceTree:
         return path in self._files
 
     def text(self, path: str) -> str:
-        """Return a file's text, with ``\\n`` at the end of lines."""
+        r"""Return a file's text, with ``\n`` at the end of lines."""
         if path not in self._texts:
             self._texts[path] = self._decode(path).replace("\r\n", "\n").replace("\r", "\n")
         return self._texts[path]
