@@ -176,15 +176,15 @@ def test_hostile_latex_stays_text(served: Served, page: Page) -> None:
 
 
 def test_opinions_of_others_come_after_ones_own(served: Served, folder: Path, page: Page) -> None:
-    Screening(folder).add("Grace", make_problem(3).problem_id, 1, "reject", "hers")
+    Screening(folder).add("Grace", make_problem(3).problem_id, 1, "reject", "Her words")
     start(page, served.url, "Ada")
     address = f"{served.url}problem/{quote(make_problem(3).problem_id, safe='')}"
     page.goto(address)
-    assert "hers" not in page.content() and "model-m" not in page.content()
+    assert "Her words" not in page.content() and "model-m" not in page.content()
     page.wait_for_load_state()
     press(page, 4, "accept")
     page.goto(address)
-    assert "hers" in page.content() and "model-m" in page.content()
+    assert "Her words" in page.content() and "model-m" in page.content()
     assert page.locator("button.chosen").inner_text().split()[-1] == "Accept"
 
 

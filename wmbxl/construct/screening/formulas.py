@@ -25,6 +25,9 @@ _FORMULA = re.compile(
     re.DOTALL,
 )
 
+# The library moves a subscript into the letter in front of it (P_k looks like R); an empty group keeps them apart.
+_SUBSCRIPT = re.compile(r"(?<!\\)_(?:\{|([a-zA-Z0-9]))")
+
 
 def with_formulas(text: str) -> Markup:
     r"""Return text as HTML, with its formulas as pictures.
@@ -68,6 +71,7 @@ def _drawn(latex: str, display: bool) -> tuple[str, float, float]:
     ziamath = needs("ziamath", extra="construct", what="the screening page")
     if "&" in latex or r"\\" in latex:
         latex = rf"\begin{{aligned}}{latex}\end{{aligned}}" if r"\begin" not in latex else latex
+    latex = _SUBSCRIPT.sub(lambda found: f"_{{{{}}{found[1]}}}" if found[1] else "_{{}", latex)
     drawing = ziamath.Latex(latex, size=SIZE, inline=not display)
     picture = drawing.svgxml()
     return drawing.svg(), float(picture.attrib["width"]), drawing.getyofst() - MARGIN

@@ -64,8 +64,8 @@ class Screening:
         versions = [path for path in self._folder.glob(f"v*/{CANDIDATES}") if path.parent.name[1:].isdigit()]
         if not versions:
             raise NothingMatches(
-                f"{folder}: no v1/{CANDIDATES} in this folder: give the folder that wmbxl build writes to (its out), not "
-                "a version of it"
+                f"{folder}: no v1/{CANDIDATES} in this folder: give the folder that wmbxl build writes to (its out), "
+                "not a version of it"
             )
         path = max(versions, key=lambda path: int(path.parent.name[1:]))
         self.problems = {problem.problem_id: problem for problem in _read_lines(path, Problem)}

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.resources import files
+from socket import socket
 from typing import Any
 from urllib.parse import quote
 
@@ -57,15 +58,15 @@ def serve(screening: Screening, port: int, told: Callable[[str], None]) -> None:
     UsageError
         The port is taken.
     """
-    with suppress(KeyboardInterrupt):  # the way to end it
-        asyncio.run(_serve(screening, port, told))
-
-
-async def _serve(screening: Screening, port: int, told: Callable[[str], None]) -> None:
     try:
         sockets = bind_sockets(port, ADDRESS)
     except OSError as error:
         raise UsageError(f"port {port} can't be used ({error}): name another with --port, or 0 for any") from error
+    with suppress(KeyboardInterrupt):  # the way to end it
+        asyncio.run(_serve(screening, sockets, told))
+
+
+async def _serve(screening: Screening, sockets: Sequence[socket], told: Callable[[str], None]) -> None:
     port = sockets[0].getsockname()[1]
     server = HTTPServer(application(screening, port))
     server.add_sockets(sockets)
