@@ -82,7 +82,8 @@ def stages(table: pd.DataFrame) -> list[Stage]:
     """Return the stages of a funnel's table that anything entered."""
     found = []
     for stage, unit in STAGES.items():
-        outcomes = table[table["stage"] == stage].set_index("outcome")["items"].to_dict()
+        rows = table[table["stage"] == stage]
+        outcomes: dict[str, int] = dict(zip(rows["outcome"], rows["items"].tolist(), strict=True))
         entered, left = outcomes.pop(ENTERED), outcomes.pop(LEFT)
         if entered:
             found.append(Stage(stage, unit, entered, left, outcomes))

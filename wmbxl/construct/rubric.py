@@ -54,7 +54,7 @@ class Marks(BaseModel):
 
 
 _fields: dict[str, Any] = {name: (Mark, Field(description=question)) for name, question in DIMENSIONS.items()}
-Rubric: type[Marks] = create_model("Rubric", __base__=Marks, **_fields)
+Rubric: type[Marks] = create_model("Rubric", __base__=Marks, __doc__="A mark for each dimension.", **_fields)
 
 
 def messages(problem: Problem) -> Messages:
