@@ -40,7 +40,7 @@ def test_options_that_may_be_right_too() -> None:
 
 
 TEXT = (
-    "the base station with many antennas sends a symbol to each of the users over a flat fading channel while the relay "
+    "the base station with many antennas sends a symbol to each of the users over a flat fading channel while a relay "
     "listens in the first slot and forwards what it heard in the second one with a fixed gain under a power constraint"
 )
 
