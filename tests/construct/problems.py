@@ -24,7 +24,7 @@ def random_equation(seed: int) -> str:
     left = chooser.choice(("y", r"\mathbf{W}_{i,k}", "R(t)"))
     end = chooser.choice(("", ".", r" ,\quad k = 1, \ldots, K"))
     relation = chooser.choice(("=", r"\leq", r"\approx"))
-    return f"{left} {relation} {_sum(chooser, 3)}{end}"
+    return f"{left} {relation} {_sum(chooser, 2)}{end}"
 
 
 def _sum(chooser: random.Random, depth: int) -> str:

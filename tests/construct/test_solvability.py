@@ -39,16 +39,18 @@ def test_options_that_may_be_right_too() -> None:
     assert other_answer(make_problem(type="MCQ", options=fine, correct_answer="A")) == ""
 
 
-WORDS = "the base station with many antennas sends a symbol to each of the users over a flat fading channel".split()  # noqa: SIM905
+TEXT = (
+    "the base station with many antennas sends a symbol to each of the users over a flat fading channel while a relay "
+    "listens in the first slot and forwards what it heard in the second one with a fixed gain under a power constraint"
+)
 
 
 def test_repeats_are_found_across_the_set_and_the_first_stays() -> None:
-    text = " ".join(WORDS)
-    first = make_problem(1, background=text)
-    same = make_problem(1, background=text.replace(" ", "  "), problem_id="2401.00009v1#1-x", equation_id="other")
-    like = make_problem(1, background=text + " today", problem_id="2401.00008v1#1-x", equation_id="another")
-    sibling = make_problem(1, background=text + " now", problem_id="2401.00001v1#1-y")
-    unlike = make_problem(2, background=" ".join(reversed(WORDS)))
+    first = make_problem(1, background=TEXT)
+    same = make_problem(1, background=TEXT.replace(" ", "  "), problem_id="2401.00009v1#1-x", equation_id="other")
+    like = make_problem(1, background=TEXT + " today", problem_id="2401.00008v1#1-x", equation_id="another")
+    sibling = make_problem(1, background=TEXT + " now", problem_id="2401.00001v1#1-y")
+    unlike = make_problem(2, background=" ".join(reversed(TEXT.split())))
     kept, dropped = check([first, same, like, sibling, unlike])
     assert [each.problem_id for each in kept] == [first.problem_id, sibling.problem_id, unlike.problem_id]
     assert {drop.item: drop.reason for drop in dropped} == {
@@ -59,7 +61,7 @@ def test_repeats_are_found_across_the_set_and_the_first_stays() -> None:
 
 
 def test_similarity_is_that_of_shingles() -> None:
-    one, other = make_problem(1, background=" ".join(WORDS)), make_problem(1, background=" ".join(WORDS) + " so")
+    one, other = make_problem(1, background=TEXT), make_problem(1, background=TEXT + " so")
     [(first, second, similarity)] = near([one, other.model_copy(update={"equation_id": "other"})])
     assert (first, second) == (0, 1)
     assert 0.8 < similarity < 1

@@ -23,7 +23,7 @@ MODEL = "model"  # the rule of what a model proposed
 
 POOL = 10  # proved candidates from which three are chosen
 TRIED = 60  # candidates that are examined for it
-LONGER = 1.5  # candidates are at most so many times as long as the right option, and not shorter by more
+LONGER = 2.0  # candidates are at most so many times as long as the right option, and not shorter by more
 
 
 @dataclass(frozen=True)
@@ -80,12 +80,15 @@ def choose(answer: str, seed: int, proposals: Sequence[str] = ()) -> Options:
 def _candidates(answer: str, proposals: Sequence[str], chooser: Random) -> Iterator[Edit]:
     """Yield what a model proposes, then edits and edits of edits in turn, in random order."""
     yield from (Edit(MODEL, proposal) for proposal in proposals)
-    once = _spread(edits(answer), chooser)
-    for edit in once:
+    further: list[Iterator[Edit]] = []
+    for edit in _spread(edits(answer), chooser):
         yield edit
-        twice = _spread(edits(edit.latex), chooser)
-        if twice:
-            yield Edit(f"{edit.rule}+{twice[0].rule}", twice[0].latex)
+        second = _spread(edits(edit.latex), chooser)
+        further.append(iter([Edit(f"{edit.rule}+{each.rule}", each.latex) for each in second]))
+        yield from islice(further[-1], 1)
+    for _ in range(TRIED):
+        for twice in further:
+            yield from islice(twice, 1)
 
 
 def _spread(found: Sequence[Edit], chooser: Random) -> list[Edit]:
