@@ -54,7 +54,9 @@ class HalfStream:
 
 @dataclass(frozen=True)
 class Garbage:
-    """Answer with data that are no JSON."""
+    """Answer with a stream of something else; by default its data are no JSON."""
+
+    data: bytes = b"{this is no JSON"
 
 
 Act = Say | Fail | Hang | HalfStream | Garbage
@@ -153,7 +155,7 @@ class ScriptedServer:
                 elif isinstance(act, HalfStream):
                     self._stream(_chunks(Say(act.text), body["model"])[:1], whole=act.polite)
                 else:
-                    self._stream([b"data: {this is no JSON\n\n", b"data: [DONE]\n\n"])
+                    self._stream([b"data: " + act.data + b"\n\n", b"data: [DONE]\n\n"])
 
             def _whole(self, status: int, content: Any, headers: dict[str, str]) -> None:
                 data = json.dumps(content).encode()

@@ -25,6 +25,7 @@ import pytest
 from wmbxl import config, formats, metadata, records, settings
 from wmbxl.cli import main
 from wmbxl.demo import demo_benchmark, demo_corpus
+from wmbxl.evaluate import traces
 from wmbxl.folder import FILES
 
 ROOT = Path(__file__).parents[1]
@@ -321,10 +322,12 @@ def test_every_reason_of_the_ledger_is_explained() -> None:
         ("problems", metadata.PROBLEMS),
         ("sketches", metadata.SKETCHES),
         ("ledger", metadata.LEDGER),
+        ("traces", traces.SCHEMA),
     ],
 )
 def test_every_column_is_described_with_its_type(table: str, schema: pa.Schema) -> None:
-    page = (ROOT / "docs/reference/run-folder.md").read_text(encoding="utf-8")
+    name = "evaluation-folder" if table == "traces" else "run-folder"
+    page = (ROOT / f"docs/reference/{name}.md").read_text(encoding="utf-8")
     section = page.split(f"\n## {table}.parquet\n")[1].split("\n## ")[0]
     described = re.findall(r"^\| `(\w+)` \| ([^|]+?) \|", section, flags=re.M)
     assert described == [(column.name, str(column.type)) for column in schema]

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests import naive, strategies
-from wmbxl import folding, hashing, kernels, sample
+from wmbxl import folding, hashing, kernels, sample, vector
 from wmbxl.batches import Batch
 from wmbxl.benchmark import Benchmark
 from wmbxl.folding import SMALL_LETTERS, Folder
@@ -339,6 +339,28 @@ def test_values_cut_at_every_byte() -> None:
     text = json.dumps(values).encode()
     for cut in range(len(text) + 1):
         assert [json.loads(item) for item in split(text, [cut], 7)] == values
+
+
+# ---------------------------------------------------------------- bits
+
+
+@pytest.mark.parametrize("name", ["put_positions", "put_positions_one_by_one"])
+def test_positions_of_bits(name: str) -> None:
+    """The one that this processor doesn't get is tested too."""
+    put = vector.put_positions if numba.config.DISABLE_JIT else getattr(vector, name)
+
+    @numba.njit  # type: ignore[untyped-decorator]
+    def positions(target: Array, to: int, word: Any, base: int) -> None:
+        put(target, to, word, base)
+
+    chooser = np.random.default_rng(1)
+    for count in (0, 1, 7, 8, 9, 31, 32, 33, 63, 64):
+        bits = np.sort(chooser.permutation(64)[:count])
+        target = np.full(3 + 64 + 64, -1)
+        positions(target, 3, np.uint64(sum(1 << int(bit) for bit in bits)), 1000)
+        assert target[:3].tolist() == [-1, -1, -1]
+        assert target[3 : 3 + count].tolist() == (1000 + bits).tolist()
+        assert target[3 + 64 :].tolist() == [-1] * 64
 
 
 # ---------------------------------------------------------------- tables

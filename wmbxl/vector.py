@@ -136,7 +136,7 @@ else:
         return types.int64(types.uint64), code
 
     @numba.njit(forceinline=True, no_cpython_wrapper=True, no_cfunc_wrapper=True, _nrt=False)
-    def _one_by_one(target, to, word, base):  # type: ignore[no-untyped-def]
+    def put_positions_one_by_one(target, to, word, base):  # type: ignore[no-untyped-def]
         while word != np.uint64(0):
             # Eight at a time, some of them too many: cheaper than to mispredict where each word ends.
             for k in range(8):
@@ -177,4 +177,4 @@ else:
 
     # The instruction that packs the chosen bytes of 64; without it, LLVM writes a loop over all of them.
     packs_bytes = llvm.llvm_version_info[0] >= 20 and llvm.get_host_cpu_features().get("avx512vbmi2", False)
-    put_positions = _at_once if packs_bytes else _one_by_one
+    put_positions = _at_once if packs_bytes else put_positions_one_by_one

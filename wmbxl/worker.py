@@ -85,7 +85,8 @@ class Result:
         parts = list(results)
         names = dict.fromkeys(name for part in parts for name in part.tallies)
         tallies = {name: Tally.sum(p.tallies[name] for p in parts if name in p.tallies) for name in names}
-        return cls(tallies, pa.concat_tables([part.ledger for part in parts]))
+        # In one chunk: a row in chunks of its own takes kilobytes.
+        return cls(tallies, pa.concat_tables([part.ledger for part in parts]).combine_chunks())
 
     def to_bytes(self) -> bytes:
         """Return the result as two Arrow IPC streams."""

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import signal
 import subprocess
 import sys
 import threading
 import time
+from email.utils import formatdate
 from pathlib import Path
 
 import pytest
@@ -60,14 +62,30 @@ def test_a_reply_holds_what_the_server_says() -> None:
 
 @pytest.mark.parametrize(
     "fault",
-    [Fail(500), Fail(503), Fail(429), Hang(), HalfStream(), HalfStream(polite=True), Garbage()],
-    ids=["500", "503", "429", "hang", "half-a-stream", "early-end", "wrong-json"],
+    [
+        *[Fail(500), Fail(503), Fail(429), HalfStream(), HalfStream(polite=True)],
+        *[
+            Garbage(),
+            Garbage(b"3"),
+            Garbage(b'{"choices": [{"delta": "A"}]}'),
+            Garbage(b'{"error": {"message": "oh"}}'),
+        ],
+    ],
+    ids=["500", "503", "429", "half-a-stream", "early-end", "no-json", "a-number", "other-shape", "an-error"],
 )
 def test_a_passing_fault_is_tried_again(quick: None, fault: Act) -> None:
     with ScriptedServer([fault, fault, Say("done")]) as server:
-        reply = ask_one(server, call(), timeout=0.3)
+        reply = ask_one(server, call())
     assert isinstance(reply, Reply)
     assert (reply.text, reply.tries, len(server.requests)) == ("done", 3, 3)
+
+
+def test_silence_is_not_waited_for_for_ever(quick: None) -> None:
+    with ScriptedServer([Hang(300), Say("done")]) as server:
+        reply = ask_one(server, call(), timeout=1)
+    assert isinstance(reply, Reply)
+    assert reply.text == "done"
+    assert reply.tries >= 2
 
 
 def test_the_server_says_how_long_to_wait(quick: None) -> None:
@@ -77,8 +95,9 @@ def test_the_server_says_how_long_to_wait(quick: None) -> None:
         assert time.monotonic() - began >= 1
 
 
-def test_a_server_that_asks_for_too_much_patience_is_not_asked_again(quick: None) -> None:
-    with ScriptedServer([Fail(429, {"Retry-After": "86400"}), Say()]) as server:
+@pytest.mark.parametrize("wait", ["86400", formatdate(time.time() + 86400, usegmt=True)], ids=["seconds", "date"])
+def test_a_server_that_asks_for_too_much_patience_is_not_asked_again(quick: None, wait: str) -> None:
+    with ScriptedServer([Fail(429, {"Retry-After": wait}), Say()]) as server:
         outcome = ask_one(server, call())
     assert isinstance(outcome, CallFailed)
     assert len(server.requests) == 1
@@ -143,6 +162,15 @@ def test_openai_itself_needs_a_key(monkeypatch: pytest.MonkeyPatch) -> None:
         ask_all([call()], Endpoint())
 
 
+def test_what_is_no_unicode_is_replaced_and_kept(tmp_path: Path) -> None:
+    record = Record(tmp_path / "calls.jsonl")
+    with ScriptedServer([Say("half \ud835 pair")]) as server:
+        [reply] = ask_all([call()], Endpoint(server.url), record=record)
+    assert isinstance(reply, Reply)
+    assert reply.text == "half \ufffd pair"
+    assert Record(tmp_path / "calls.jsonl").get(call()) == reply
+
+
 @pytest.mark.parametrize("address", ["127.0.0.1:8080", "ftp://host/v1", "http://user:secret@host/v1"])
 def test_an_address_is_checked(address: str) -> None:
     with pytest.raises(UsageError) as error:
@@ -151,7 +179,7 @@ def test_an_address_is_checked(address: str) -> None:
 
 
 def test_calls_go_out_at_once_but_not_more_than_allowed() -> None:
-    with ScriptedServer([Say(delay=0.05)]) as server:
+    with ScriptedServer(lambda _, number: Say(delay=0.5 if number < 3 else 0)) as server:
         ask_all([call(str(k)) for k in range(12)], Endpoint(server.url, concurrency=3))
     assert len(server.requests) == 12
     assert server.most_at_once == 3
@@ -184,6 +212,19 @@ def test_a_budget_in_tokens_stops_further_calls() -> None:
     with ScriptedServer([Say(tokens=(10, 5))]) as server:
         ask_all([call(str(k)) for k in range(9)], Endpoint(server.url, concurrency=1), budget=budget)
     assert budget.tokens_spent == 45
+
+
+def test_an_interrupted_caller_leaves_nobody_asking() -> None:
+    def interrupt(*_: object) -> None:
+        main = threading.main_thread().ident
+        assert main
+        signal.pthread_kill(main, signal.SIGINT)  # as Ctrl-C does
+
+    with ScriptedServer([Say(), Say(delay=0.3)]) as server:
+        with pytest.raises(KeyboardInterrupt):
+            ask_all([call(str(k)) for k in range(20)], Endpoint(server.url, concurrency=1), told=interrupt)
+        time.sleep(1)
+        assert len(server.requests) <= 2  # the second may have been under way
 
 
 def test_a_record_replays_without_a_model(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from wmbxl.answers.exact import CHOICE, boxed, letters, normalise, score
-from wmbxl.answers.extract import Stated, stated
+from wmbxl.answers.extract import stated
 from wmbxl.answers.sandbox import Overdue, Sandbox
 from wmbxl.answers.verdict import Equivalence, Judge, Step, Verdict
 from wmbxl.extras import needs
@@ -117,24 +117,22 @@ def _compare(response: str, answer: str) -> Verdict:
     step = max((part.step for part in parts), key=_STEPS.index)
     if all(part.relation == "equivalent" for part in parts):
         return Verdict("correct", step, "; ".join(dict.fromkeys(part.reason for part in parts)), found.parts, expected)
-    doubt = _doubt(parts, found, expected)
-    wrong = next((part for part in parts if part.relation == "different"), None)
-    if wrong is None or doubt:
-        open_ = next(part for part in parts if part.relation != "equivalent")
-        return Verdict("undecided", step, doubt or open_.reason, found.parts, expected)
+    wrong = next((part for part in parts if part.relation == "different" and not part.foreign), None)
+    if wrong is None:
+        return Verdict("undecided", step, _open_question(parts), found.parts, expected)
+    if not found.sure:
+        return Verdict("undecided", step, "the response does not say that this is its answer", found.parts, expected)
+    if sorted(map(normalise, found.parts)) == sorted(map(normalise, expected)):
+        return Verdict("undecided", step, "the key's answers in another order", found.parts, expected)
     return Verdict("incorrect", wrong.step, wrong.reason, found.parts, expected)
 
 
-def _doubt(parts: list[Equivalence], found: Stated, expected: tuple[str, ...]) -> str:
-    """Say why a response may be right although it differs from the key; nothing if it can't."""
-    foreign = sorted({symbol for part in parts for symbol in part.foreign})
-    if foreign:
-        return f"the problem may define what the key does not use: {', '.join(foreign)}"
-    if not found.sure:
-        return "the response does not say that this is its answer"
-    if len(expected) > 1 and sorted(map(normalise, found.parts)) == sorted(map(normalise, expected)):
-        return "the key's answers in another order"
-    return ""
+def _open_question(parts: list[Equivalence]) -> str:
+    """Say why a response may be right although it was not shown to be."""
+    part = next(part for part in parts if part.relation != "equivalent")
+    if part.relation == "different":
+        return f"the problem may define what the key does not use: {', '.join(part.foreign)}"
+    return part.reason
 
 
 def _ask(step: Step, first: str, second: str, seconds: float) -> Equivalence:

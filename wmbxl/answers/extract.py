@@ -94,12 +94,10 @@ def split(listed: str) -> list[str]:
     ['f(a, b)', '\\frac{c}{d}', 'e']
     """
     parts, depth, start = [], 0, 0
-    for match in re.finditer(r"\\text\{\s*and\s*\}|\band\b|\\.|[()\[\]{},;]", listed):
+    for match in re.finditer(r"\\text\{ {0,9}and {0,9}\}|\band\b|\\.|[()\[\]{},;]", listed):
         mark = match[0]
-        if mark[-1] in _OPENERS and len(mark) == 1:
-            depth += 1
-        elif mark in tuple(_CLOSERS):
-            depth -= 1
+        if not mark.startswith(r"\text") and mark[-1] in _OPENERS + _CLOSERS:
+            depth += 1 if mark[-1] in _OPENERS else -1
         elif depth == 0 and (mark in (",", ";", "and") or mark.startswith(r"\text")):
             parts.append(listed[start : match.start()])
             start = match.end()

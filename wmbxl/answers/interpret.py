@@ -194,14 +194,16 @@ class Interpretation:
 
     def _call(self, term: Term, env: Any, sample: Any) -> Value:
         head, *args = term.args
-        calls = self._reading.calls
-        if term.name != "list" and (calls == "product" or (calls == "usual" and term.name == "product")):
-            return self._mul(Term("mul", term.args), env, sample)
         at = sum(self._feature(place, value) for place, value in enumerate(self._values(args, env, sample)))
         base = self._sym(head, env, sample)
         # A smooth function of its arguments, positive wherever they are real.
         draw = self._draw(f"function {head.name} {[self._index(arg, env, sample) for arg in head.args]}")
         return scale(base, 1.5 + cmath.cos(at * draw.uniform(0.5, 2) + draw.uniform(0, 6)) ** 2)
+
+    def _either(self, term: Term, env: Any, sample: Any) -> Value:
+        call, product = term.args
+        reading = term.name if self._reading.calls == "usual" else self._reading.calls
+        return self._value(call if reading == "call" else product, env, sample)
 
     def _feature(self, place: int, value: Value) -> complex:
         flat = np.ravel(value.factor if isinstance(value, Identity) else value)
@@ -338,7 +340,10 @@ class Interpretation:
             return (max if term.name == "max" else min)(real(value) for value in values)
         if len(values) != 1 or term.name not in _FUNCTIONS:
             raise NotUnderstood(f"{term.name} of this")
-        return _FUNCTIONS[term.name](number(first)) / (self._log_base if term.name == "log" else 1)
+        at = number(first)
+        if term.name in ("log", "ln", "lg") and _is_determinant(term.args[0]):
+            at = abs(at)
+        return _FUNCTIONS[term.name](at) / (self._log_base if term.name == "log" else 1)
 
     @cached_property
     def _log_base(self) -> float:
@@ -347,7 +352,7 @@ class Interpretation:
 
     def _log(self, term: Term, env: Any, sample: Any) -> Value:
         value, base = (self._scalar(arg, env, sample) for arg in term.args)
-        return cmath.log(value) / cmath.log(base)
+        return cmath.log(abs(value) if _is_determinant(term.args[0]) else value) / cmath.log(base)
 
     # Binders
 
@@ -432,6 +437,11 @@ class _Sizes(dict[str, int]):
 _WATT = Term("unit", name="W")
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(40)
 _QUADRATURE = ((_NODES + 1) / 2, _WEIGHTS / 2)  # on (0, 1)
+
+
+def _is_determinant(term: Term) -> bool:
+    """Tell whether a term is a determinant, which is positive wherever a paper takes its logarithm."""
+    return (term.op == "function" and term.name == "det") or term.op == "abs"
 
 
 def _nodes(low: float, high: float) -> tuple[list[float], list[float]]:

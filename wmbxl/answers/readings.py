@@ -90,7 +90,8 @@ def symbols_of(term: Term) -> set[str]:
     """Name the symbols of a term, without their indices."""
     if term.op == "sym":
         return {term.name}
-    return set().union(*(symbols_of(arg) for arg in term.args))
+    args = term.args[:1] if term.op == "either" else term.args
+    return set().union(*(symbols_of(arg) for arg in args))
 
 
 def readings_of(terms: Sequence[Term]) -> tuple[list[Reading], list[Reading]]:
@@ -109,9 +110,7 @@ def readings_of(terms: Sequence[Term]) -> tuple[list[Reading], list[Reading]]:
     expected = sorted({name for p in parts if p.op == "expectation" and not p.name for name in symbols_of(p.args[0])})
     other_axes: dict[str, Sequence[Any]] = {
         "log": (None, math.e, 2, 10) if logs else (None,),
-        "calls": ("usual", "product", "call")
-        if any(p.op == "call" and p.name != "list" for p in parts)
-        else ("usual",),
+        "calls": ("usual", "product", "call") if "either" in ops else ("usual",),
         "scalars": ("complex", "real", "positive"),
         "random": (None, *expected) if len(expected) > 1 else (None,),
     }

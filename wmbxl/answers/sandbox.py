@@ -22,7 +22,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-START_SECONDS = 60.0
+START_SECONDS = 300.0  # imports, on a machine that may be busy
 _READY = b"ready\n"
 
 

@@ -153,6 +153,8 @@ class _Inference:
                 return self._shapes.of(term)
             case "constant":
                 return {"1": (("ones",), ()), "0": "identity"}.get(term.name) if term.name in "01" else None  # type: ignore[return-value]
+            case "either":
+                return self.shape(args[0] if term.name == "call" else args[1])
             case "call":
                 head = self.shape(args[0])
                 for arg in args[1:]:
@@ -175,7 +177,11 @@ class _Inference:
             case "neg" | "conj":
                 return self.shape(args[0])
             case "abs":
-                self._square(self.shape(args[0]))
+                inner = self.shape(args[0])
+                names = {part.name for part in args[0].walk() if part.op == "sym"}
+                if isinstance(inner, tuple) and not any(self._shapes.kinds.get(name) == "matrix" for name in names):
+                    raise NotUnderstood("the determinant of an outer product")  # which is always 0
+                self._square(inner)
                 return None
             case "norm":
                 self.shape(args[0])
@@ -205,6 +211,8 @@ class _Inference:
 
     def _function(self, term: Term) -> Shape:
         shapes = [self.shape(arg) for arg in term.args]
+        if not shapes:
+            raise NotUnderstood(f"{term.name} of nothing")
         if term.name in ("tr", "det"):
             if shapes[0] == "identity":
                 raise NotUnderstood(f"{term.name} of an identity of unknown size")

@@ -66,7 +66,7 @@ def _names(one: Term, other: Term) -> set[str]:
 
 
 def _names_something(chain: Term) -> bool:
-    return chain.args[0].op in ("sym", "call") and set(chain.name.split()) in ({"="}, {"in"})
+    return chain.args[0].op in ("sym", "call", "either") and set(chain.name.split()) in ({"="}, {"in"})
 
 
 def _relate(one: Term, other: Term) -> Relation:
@@ -241,9 +241,10 @@ def _comparable(one: Term, other: Term) -> bool:
 
 
 def _approximated(term: Term) -> set[str]:
-    found = {part.op for part in term.walk()} & {"int", "max", "min", "sup", "inf"}
-    infinite = any(part.name == "infinity" for part in term.walk())
-    return found | ({"infinity"} if infinite else set()) | {"..." for part in term.walk() if part.name == "..."}
+    """Name what is in a term that is approximated, or that only the text tells: what dots stand for, P(X < x)."""
+    parts = list(term.walk())
+    names = {part.name for part in parts} & {"infinity", "...", "P<"}
+    return names | {part.op for part in parts} & {"int", "max", "min", "sup", "inf"}
 
 
 def _open_ranges(term: Term) -> set[Term]:

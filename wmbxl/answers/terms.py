@@ -53,6 +53,7 @@ _FUNCTIONS = frozenset(
     "log ln lg exp sin cos tan cot sec csc arcsin arccos arctan sinh cosh tanh det tr diag vec Re Im arg sinc erf erfc "
     "sgn".split()
 )
+_NESTED_CALLS = 5  # each has two readings
 # Letters that are functions even of a sum: a(b+c) is a product, f(b+c) is not.
 _CALLED = frozenset(
     ["f", "g", "F", "Q", "J", "u", "\\Gamma", "\\delta", "\\psi", "\\Psi", "mathbb:1", "cal:Q", "cal:CN"]
@@ -118,11 +119,12 @@ def _spelled(tokens: Tokens, words: frozenset[str]) -> Tokens:
 class _Reader:
     """Recursive descent over tokens."""
 
-    def __init__(self, tokens: Tokens) -> None:
+    def __init__(self, tokens: Tokens, calls: int = 0) -> None:
         self._tokens = tokens
         self._place = 0
         self._bars: list[str] = []  # delimiters |…| that are open
         self._integrals = 0  # in which a d ends the integrand
+        self._calls = calls  # that are open
 
     def everything(self) -> Term:
         """Read all tokens: a list, relation, interval, set or sum."""
@@ -156,7 +158,7 @@ class _Reader:
 
     def _inside(self, tokens: Sequence[Token]) -> Term:
         """Read tokens of an argument by themselves."""
-        return _Reader(tuple(tokens)).everything()
+        return _Reader(tuple(tokens), self._calls).everything()
 
     # Lists, relations, sums, products
 
@@ -334,20 +336,23 @@ class _Reader:
         return (inverse or _adjoint(script) is not None) and following.kind == "mark" and following.text == "("
 
     def _call(self, symbol: Term) -> Term:
-        """Read what follows a symbol in brackets as its arguments, or leave it there as a factor."""
-        start = self._place
-        script = self._next().args[0] if self._peek().kind == "^" else None
+        """Read a symbol with a bracket after it: a function of what is in it, or a product with it."""
+        if self._calls == _NESTED_CALLS:
+            raise NotUnderstood("deeply nested calls")
+        before = self._next().args[0] if self._peek().kind == "^" else None
+        self._calls += 1
         inner = self._bracket()
+        self._calls -= 1
+        after = self._next().args[0] if self._peek().kind == "^" else None
         if inner.op == "chain":
             raise NotUnderstood("a relation as an argument")
         args = _listed(inner)
-        simple = len(args) != 1 or symbol.name in _CALLED or args[0].op in ("sym", "num", "call")
-        if script is None:
-            return Term("call", (symbol, *args), "list" if len(args) != 1 else "apply" if simple else "product")
-        if simple and not any(is_bold(part) for arg in args[:1] for part in arg.walk()):
-            return _raise(Term("call", (symbol, *args), "list"), script)
-        self._place = start
-        return symbol
+        call = _raised(_raised(Term("call", (symbol, *args)), before), after)
+        if len(args) != 1:
+            return call
+        simple = symbol.name in _CALLED or inner.op in ("sym", "num", "either")
+        usual = "call" if simple and not (before and is_bold(inner)) else "product"
+        return Term("either", (call, Term("mul", (_raised(symbol, before), _raised(inner, after)))), usual)
 
     def _expectation(self) -> Term:
         over = ""
@@ -366,9 +371,9 @@ class _Reader:
         less, more = inner.args if inner.name in ("<", "<=") else inner.args[::-1]
         difference = Term("add", (more, Term("neg", (less,))))
         if inner.name in ("<", ">"):
-            return Term("call", (Term("sym", (), "P<"), difference), "list")
+            return Term("call", (Term("sym", (), "P<"), difference))
         complement = Term("add", (less, Term("neg", (more,))))
-        return Term("add", (ONE, Term("neg", (Term("call", (Term("sym", (), "P<"), complement), "list"),))))
+        return Term("add", (ONE, Term("neg", (Term("call", (Term("sym", (), "P<"), complement)),))))
 
     # Commands
 
@@ -500,9 +505,10 @@ def _in_unit(before: Term, term: Term) -> Term:
 def _constant(token: Token, following: Token) -> Term | None:
     if token.kind != "letter" or token.font not in ("", "roman", "sans"):
         return None
-    if token.text == "\\pi" and following.kind not in ("_", "^"):
+    labelled = following.kind == "^" and _label(following.args[0]) is not None
+    if token.text == "\\pi" and following.kind != "_" and not labelled:
         return Term("constant", name="pi")
-    if token.text in ("e", "\\mathrm{e}") and following.kind == "^" and _label(following.args[0]) is None:
+    if token.text in ("e", "\\mathrm{e}") and following.kind == "^" and not labelled:
         return Term("constant", name="e")
     if token.text == "\\imaginary" or (token.text in ("i", "j") and token.font in ("roman", "sans")):
         return Term("constant", name="i")
@@ -587,6 +593,10 @@ def _adjoint(tokens: Tokens) -> list[str] | None:
     return ["inverse"] * inverse + [_ADJOINTS[name] for name in names]
 
 
+def _raised(term: Term, script: Tokens | None) -> Term:
+    return term if script is None else _raise(term, script)
+
+
 def _raise(term: Term, script: Tokens) -> Term:
     adjoint = _adjoint(script)
     # T is a number where it stands over one: (1+r)^T.
@@ -668,5 +678,5 @@ def _collect(term: Term, bound: frozenset[str], found: set[str]) -> None:
         return
     if term.op == "unit":
         found.add("unit")
-    for arg in term.args:
+    for arg in term.args[:1] if term.op == "either" else term.args:
         _collect(arg, bound, found)

@@ -16,6 +16,7 @@ import tenacity
 from wmbxl.errors import CallFailed, EndpointRefuses, UsageError
 from wmbxl.extras import needs
 from wmbxl.models.call import Call, Reply
+from wmbxl.text import replace_surrogates
 
 LONGEST_WAIT = 300  # seconds; an endpoint that asks for more patience than this gets no further try
 
@@ -53,7 +54,7 @@ class Endpoint:
     concurrency: int = 8
     requests_per_minute: float | None = None
     timeout: float = 600.0
-    tries: int = 6
+    tries: int = 8
 
     def __post_init__(self) -> None:
         for name in ("concurrency", "requests_per_minute", "timeout", "tries"):
@@ -87,8 +88,8 @@ class Endpoint:
         return Connection(self, client, openai, key or _NO_KEY)
 
 
-class _Dropped(Exception):
-    """The stream ended before the answer did."""
+class _Broken(Exception):
+    """The stream ended before the answer did, or is none of an answer."""
 
 
 class Connection:
@@ -120,7 +121,7 @@ class Connection:
         )
         try:
             reply: Reply = await retrying(self._stream, call)
-        except (self._openai.APIError, _Dropped, ValueError) as error:
+        except (self._openai.APIError, _Broken) as error:
             raise self._failure(call, error, retrying.statistics["attempt_number"]) from error
         return replace(reply, tries=retrying.statistics["attempt_number"])
 
@@ -142,9 +143,12 @@ class Connection:
             extra_body=dict(call.parameters),  # not checked by the client: servers know more parameters than it does
         )
         parts = _Parts()
-        async with stream:
-            async for chunk in stream:
-                parts.add(chunk)
+        try:
+            async with stream:
+                async for chunk in stream:
+                    parts.add(chunk)
+        except (ValueError, TypeError, AttributeError) as error:  # no JSON, or JSON of another shape
+            raise _Broken(f"the stream is not that of an answer: {error}") from error
         return parts.reply(time.perf_counter() - began)
 
     def _passing(self, error: BaseException) -> bool:
@@ -153,8 +157,7 @@ class Connection:
         if isinstance(error, openai.APIStatusError):
             passing = error.status_code in (408, 409, 429) or error.status_code >= 500
             return passing and error.code != "insufficient_quota" and (_retry_after(error) or 0) <= LONGEST_WAIT
-        # An error within a stream, a lost connection, a time-out; data that are no JSON.
-        return isinstance(error, (openai.APIError, _Dropped, ValueError))
+        return isinstance(error, (openai.APIError, _Broken))  # an error in a stream, a lost connection, silence
 
     def _failure(self, call: Call, error: Exception, tries: int) -> CallFailed | EndpointRefuses:
         told = f"{type(error).__name__.lstrip('_')}: {error}".replace(self._key, "…")
@@ -194,12 +197,12 @@ class _Parts:
 
     def reply(self, latency: float) -> Reply:
         if not self.finish_reason:
-            raise _Dropped("the stream ended before the answer did")
+            raise _Broken("the stream ended before the answer did")
         return Reply(
-            text="".join(self.text),
+            text=replace_surrogates("".join(self.text)),
             finish_reason=self.finish_reason,
-            refusal="".join(self.refusal),
-            reasoning="".join(self.reasoning),
+            refusal=replace_surrogates("".join(self.refusal)),
+            reasoning=replace_surrogates("".join(self.reasoning)),
             prompt_tokens=getattr(self.usage, "prompt_tokens", None),
             completion_tokens=getattr(self.usage, "completion_tokens", None),
             latency=latency,
@@ -208,7 +211,7 @@ class _Parts:
         )
 
 
-_backoff = tenacity.wait_random_exponential(multiplier=0.5, max=60)  # "full jitter"
+_backoff = tenacity.wait_random_exponential(multiplier=1, max=60)  # "full jitter"
 
 
 def _wait(state: tenacity.RetryCallState) -> float:
@@ -220,8 +223,9 @@ def _wait(state: tenacity.RetryCallState) -> float:
 
 def _retry_after(error: BaseException | None) -> float | None:
     """Return the seconds that an endpoint asks to wait for, which it gives as such or as a date."""
-    told = getattr(error, "response", None) and error.response.headers.get("retry-after")  # type: ignore[union-attr]
-    if not told:
+    response = getattr(error, "response", None)
+    told = None if response is None else response.headers.get("retry-after")
+    if told is None:
         return None
     try:
         return max(0.0, float(told))

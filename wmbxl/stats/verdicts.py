@@ -278,6 +278,25 @@ def _checked(frame: pd.DataFrame, where: str) -> pd.DataFrame:
     return table
 
 
+def as_verdict(value: Any) -> bool | None:
+    """Return what a cell of ``is_correct`` says: right, wrong, or None for a missing verdict.
+
+    Raises
+    ------
+    ValueError
+        It says neither.
+
+    Examples
+    --------
+    >>> as_verdict("True"), as_verdict(0), as_verdict(None)
+    (True, False, None)
+    """
+    code = _code(value)
+    if code == _UNKNOWN:
+        raise ValueError(f"expected true, false, 1, 0 or null, found {value!r}")
+    return None if code == _NULL else code == 1
+
+
 def _code(value: Any) -> int:
     if value is None or value is pd.NA or (isinstance(value, float) and np.isnan(value)):
         return _NULL
