@@ -130,23 +130,25 @@ def _choose(right: Row, latex: str, share: Share, chooser: Random) -> list[Subtr
     best: list[Subtree] = []
     off = ATTEMPTS
     for _ in range(ATTEMPTS):
-        drawn = _draw(candidates, total * (share / 100 + NEAR), latex, chooser)
-        if sum(each.symbols for each in drawn) < total * (share / 100 - NEAR):
-            continue
-        if abs(len(drawn) - share // 25) < off:
+        drawn = _draw(candidates, total * (share / 100 - NEAR), total * (share / 100 + NEAR), latex, chooser)
+        if drawn and abs(len(drawn) - share // 25) < off:
             best, off = drawn, abs(len(drawn) - share // 25)
     if not best:
         raise Unsuited("no_such_share", f"no blanks hold about {share} % of its {total} symbols")
     return sorted(best, key=lambda each: each.start)
 
 
-def _draw(candidates: Sequence[Subtree], room: float, latex: str, chooser: Random) -> list[Subtree]:
+def _draw(candidates: Sequence[Subtree], low: float, high: float, latex: str, chooser: Random) -> list[Subtree]:
+    """Draw blanks until they hold enough; none if they can't."""
     drawn: list[Subtree] = []
+    held = 0
     for candidate in chooser.sample(candidates, len(candidates)):
-        if candidate.symbols <= room and all(_apart(candidate, other, latex) for other in drawn):
+        if held + candidate.symbols <= high and all(_apart(candidate, other, latex) for other in drawn):
             drawn.append(candidate)
-            room -= candidate.symbols
-    return drawn
+            held += candidate.symbols
+            if held >= low:
+                return drawn
+    return []
 
 
 def _apart(one: Subtree, other: Subtree, latex: str) -> bool:
