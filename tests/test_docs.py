@@ -55,6 +55,7 @@ FOREIGN = {
     "--generate-name",
     "--from-env-file",
     "--exclude-editable",
+    "--libraries",
 }
 
 pytestmark = pytest.mark.skipif(not PAGES, reason="needs the source tree")

@@ -23,6 +23,8 @@ _VERBS = {
     "views": "statistics",
     "bootstrap": "statistics",
     "corpora": "statistics",
+    "build": "building",
+    "screen": "screening",
     "evaluate": "evaluating",
     "import": "judging",
     "judge": "judging",
