@@ -22,7 +22,7 @@ from tests.s3 import find_server
 ROOT = Path(__file__).parents[1]
 
 
-@pytest.mark.parametrize("name", ["bootstrap", "intervals", "report", "watching"])
+@pytest.mark.parametrize("name", ["answers", "bootstrap", "intervals", "latex", "report", "watching"])
 def test_scripts_run(name, tmp_path, monkeypatch, capsys):
     script = ROOT / "benchmarks" / f"{name}.py"
     monkeypatch.setattr(sys, "argv", [script.name, "--quick", "--json", str(tmp_path / "found.json")])
@@ -35,9 +35,13 @@ def test_scripts_run(name, tmp_path, monkeypatch, capsys):
         return
     runpy.run_path(str(script), run_name="__main__")
     assert (tmp_path / "found.json").exists()
-    assert {"intervals": "percentile", "report": "megabytes", "watching": "watched, share"}[
-        name
-    ] in capsys.readouterr().out
+    printed = {
+        "answers": "up to symbolic",
+        "intervals": "percentile",
+        "latex": "displayed equations",
+        "report": "megabytes",
+    }
+    assert printed.get(name, "watched, share") in capsys.readouterr().out
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="peaks are read from /proc")

@@ -25,7 +25,10 @@ import pytest
 from wmbxl import config, formats, metadata, records, settings
 from wmbxl.cli import main
 from wmbxl.demo import demo_benchmark, demo_corpus
+from wmbxl.evaluate import traces
 from wmbxl.folder import FILES
+from wmbxl.release import settings as release
+from wmbxl.release.datasheet import SECTIONS
 
 ROOT = Path(__file__).parents[1]
 PAGES = sorted(
@@ -49,6 +52,7 @@ FOREIGN = {
     "--generate-name",
     "--from-env-file",
     "--exclude-editable",
+    "--libraries",
 }
 
 pytestmark = pytest.mark.skipif(not PAGES, reason="needs the source tree")
@@ -317,20 +321,36 @@ def test_every_reason_of_the_ledger_is_explained() -> None:
         ("problems", metadata.PROBLEMS),
         ("sketches", metadata.SKETCHES),
         ("ledger", metadata.LEDGER),
+        ("traces", traces.SCHEMA),
     ],
 )
 def test_every_column_is_described_with_its_type(table: str, schema: pa.Schema) -> None:
-    page = (ROOT / "docs/reference/run-folder.md").read_text(encoding="utf-8")
+    name = "evaluation-folder" if table == "traces" else "run-folder"
+    page = (ROOT / f"docs/reference/{name}.md").read_text(encoding="utf-8")
     section = page.split(f"\n## {table}.parquet\n")[1].split("\n## ")[0]
     described = re.findall(r"^\| `(\w+)` \| ([^|]+?) \|", section, flags=re.M)
     assert described == [(column.name, str(column.type)) for column in schema]
 
 
-@pytest.mark.parametrize("model", [config.AuditConfig, config.BenchmarkConfig, config.CorpusConfig])
-def test_every_setting_is_described(model: type[config.AuditConfig]) -> None:
-    page = (ROOT / "docs/reference/settings.md").read_text(encoding="utf-8")
-    described = {frozenset(re.findall(r"^\| `(\w+)` \|", part, flags=re.M)) for part in page.split("\n## ")}
+@pytest.mark.parametrize(
+    ("page", "model"),
+    [
+        *(("settings", model) for model in (config.AuditConfig, config.BenchmarkConfig, config.CorpusConfig)),
+        *(("release", model) for model in (release.ReleaseConfig, release.About, release.Author)),
+        *(("release", model) for model in (release.ResponsibleAI, release.Protocol, release.PaperSplit)),
+    ],
+)
+def test_every_setting_is_described(page: str, model: type[settings.Section]) -> None:
+    text = (ROOT / f"docs/reference/{page}.md").read_text(encoding="utf-8")
+    described = {frozenset(re.findall(r"^\| `(\w+)` \|", part, flags=re.M)) for part in text.split("\n## ")}
     assert frozenset(model.model_fields) in described
+
+
+def test_every_question_of_the_datasheet_is_listed() -> None:
+    page = (ROOT / "docs/reference/release.md").read_text(encoding="utf-8")
+    listed = page.split("\n## `about.datasheet`\n")[1].split("\n## ")[0]
+    named = [(name, bool(star)) for name, star in re.findall(r"`(\w+)`(\*?)", listed)]
+    assert named == [(q.id, bool(q.fact)) for section in SECTIONS for q in section.questions]
 
 
 def test_every_file_of_the_run_folder_is_listed() -> None:

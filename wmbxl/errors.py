@@ -9,8 +9,12 @@
     │   ├── RecordsError        bad records, all of them at once
     │   │   ├── BenchmarkError  … of a benchmark
     │   │   └── VerdictError    … of a file of models' verdicts
-    │   └── RunMismatch         the run folder belongs to another audit
+    │   ├── RunMismatch         the run folder belongs to another audit
+    │   └── EndpointRefuses     a model's endpoint accepts no call of this kind: wrong key, model or address
     ├── Interrupted             the run ended early, and the same command resumes it
+    ├── CallFailed              a model's endpoint gave no answer to one call
+    │   ├── BudgetSpent         … since it was not asked: the budget is spent
+    │   └── NotRecorded         … since it was not asked: only the record may answer, and it has no such call
     └── Unreadable              input that could not be read (recorded in the ledger)
 
 ``Unreadable`` carries the reason under which the ledger counts it. It does not stop an audit.
@@ -79,8 +83,24 @@ class RunMismatch(UsageError):
     """The run folder belongs to another audit."""
 
 
+class EndpointRefuses(UsageError):
+    """A model's endpoint accepts no call of this kind: another key, model or address is needed."""
+
+
 class Interrupted(WmbxlError):
     """The run ended before its end; what was finished is kept, and the same command resumes it."""
+
+
+class CallFailed(WmbxlError):
+    """A model's endpoint gave no answer to one call, however often it was asked."""
+
+
+class BudgetSpent(CallFailed):
+    """The call was not made, since the budget in calls or tokens is spent."""
+
+
+class NotRecorded(CallFailed):
+    """The call was not made, since only the record may answer, and it does not hold this call."""
 
 
 class Unreadable(WmbxlError):

@@ -234,6 +234,27 @@ def write_files(folder: str, files: dict[str, bytes]) -> None:
             stream.write(content)
 
 
+def write_table(path: str, frame: pd.DataFrame, option: str) -> None:
+    """Write a frame to one file, in the format that its suffix names: .jsonl, .csv or .parquet.
+
+    Raises
+    ------
+    UsageError
+        The suffix is none of the three; `option` gave the path.
+    """
+    folder, _, name = path.rpartition("/")
+    form = PurePosixPath(path).suffix.removeprefix(".")
+    if form == "jsonl":
+        content = b"".join(
+            orjson.dumps(row, option=orjson.OPT_SERIALIZE_NUMPY) + b"\n" for row in frame.to_dict("records")
+        )
+    elif form in ("csv", "parquet"):
+        content = encode_table(frame, form)
+    else:
+        raise UsageError(f"{path}: expected a .jsonl, .csv or .parquet file for {option}")
+    write_files(folder or ".", {name: content})
+
+
 def table_files(tables: dict[str, pd.DataFrame], formats: Sequence[str]) -> dict[str, bytes]:
     """Encode named tables in each of several formats.
 

@@ -77,5 +77,24 @@ def test_several_answers_count_in_order_and_from_the_end():
     assert not score("x, y", key, "fill_blank_50").correct
 
 
+def test_further_boxes_may_stand_between_but_not_after():
+    key = r"\boxed{x}, \boxed{y}"
+    assert score(r"\boxed{x}, a step \boxed{t}, \boxed{y}", key, "fill_blank_50").correct
+    assert not score(r"\boxed{x} and \boxed{y}, or rather \boxed{z}", key, "fill_blank_50").correct
+    assert not score(r"\boxed{x}? No, \boxed{z}", r"\boxed{x}", "fill_blank_25").correct
+    assert score(r"\boxed{x}", key, "fill_blank_50").stated == ("x",)
+
+
+def test_the_last_letter_counts_not_the_first():
+    assert score("The answer is A. Wait: the answer is B", "B", "MCQ").correct
+    assert not score("The answer is A. Wait: the answer is B", "A", "MCQ").correct
+
+
+@pytest.mark.parametrize("piece", [" ", "\n", "answer ", "answer\n\n\n\n", "**", r"\boxed{ ", "{", r"\boxed{x} "])
+def test_long_responses_end(piece):
+    assert not score(piece * 100_000, "A", "MCQ").correct
+    assert not score(piece * 100_000, r"\boxed{y}", "fill_blank_25").correct
+
+
 def test_a_key_without_a_box():
     assert score(r"\boxed{\dfrac12}", r"\frac12", "fill_blank_25").correct

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from wmbxl.errors import UsageError
 from wmbxl.stats.compare import full_vs_view, replicate_accuracies
-from wmbxl.stats.resample import Bootstrap, replicate, resample
+from wmbxl.stats.resample import Bootstrap, cluster_sums, replicate, resample
 
 
 def total(sums):
@@ -101,10 +101,8 @@ def test_clusters_of_one_are_items(simulated, rng):
     assert np.array_equal(items.influence, clusters.influence)
 
 
-def test_clusters_are_drawn_whole(simulated):
-    verdicts, _ = simulated(items=6, models=1)
-    labels = ("a", "a", "b", "b", "c", "c")
-    totals = replace(verdicts, clusters=labels).by_unit(np.eye(6))
+def test_clusters_are_drawn_whole():
+    totals = cluster_sums(np.eye(6), ("a", "a", "b", "b", "c", "c"))
     counts = resample(totals, total, Bootstrap(replicates=100)).compute()
     assert np.array_equal(counts[:, 0::2], counts[:, 1::2])
     assert (counts.sum(axis=1) == 6).all()

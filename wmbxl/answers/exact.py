@@ -1,8 +1,9 @@
 r"""Exact-format scoring: a lower bound on accuracy that no judge and no model takes part in.
 
-A multiple-choice answer is the last option letter that the response states. Any other answer is the content
-of the response's last ``\boxed{}``s, as many as the key has, in order, after a light normalisation of LaTeX.
-Answers that are right in substance but written otherwise count as wrong, so the score is a lower bound.
+A multiple-choice answer is the last option letter that the response states. Any other answer is the content of
+the response's ``\boxed{}``s after a light normalisation of LaTeX: the key's boxes have to be there in order, up to
+the response's last one. Further boxes may stand before and between them; one that stands after them takes the answer
+back. Answers that are right in substance but written otherwise count as wrong, so the score is a lower bound.
 """
 
 from __future__ import annotations
@@ -15,14 +16,16 @@ CHOICE = "MCQ"
 _LETTER = r"\(?(?P<{}>[A-J])\)?"
 # A bare capital states nothing ("A channel", "matrix $B$"): it has to be announced, boxed, bold, or alone.
 _STATEMENTS = (
-    r"\b(?i:answer|option|choice)\b(?i:\s+is)?\s*:?\s*(?:\*\*|\$|\\text\{|\\mathbf\{|\\boxed\{)*\s*"
+    r"\b(?i:answer|option|choice)\b(?i:_+is\b)?_*:?_*(?:\*\*|\$|\\text\{|\\mathbf\{|\\boxed\{){0,9}_*"
     + _LETTER.format("announced")
     + r"(?![A-Za-z])",
-    r"\\boxed\{\s*(?:\\(?:text|mathrm|mathbf|textbf)\{\s*)?" + _LETTER.format("boxed") + r"\s*[.)]?\s*\}",
-    r"\*\*\s*" + _LETTER.format("bold") + r"\s*[.):]?\s*\*\*",
-    r"^\W*" + _LETTER.format("alone") + r"[\s.)*]*$",
+    r"\\boxed\{_*(?:\\(?:text|mathrm|mathbf|textbf)\{_*)?" + _LETTER.format("boxed") + r"_*[.)]?_*\}",
+    r"\*\*_*" + _LETTER.format("bold") + r"_*[.):]?_*\*\*",
+    r"^[^\w\n]*" + _LETTER.format("alone") + r"[^\S\n]*[.)*]*[^\S\n]*$",
 )
-_STATED = re.compile("|".join(_STATEMENTS), flags=re.MULTILINE)
+# A gap ("_" above) is a few spaces: with any number of them the search would take ages on pages of white space.
+_STATED = re.compile("|".join(_STATEMENTS).replace("_*", r"\s{0,9}").replace("_+", r"\s{1,9}"), flags=re.MULTILINE)
+_BRACE = re.compile(r"\\.|[{}]", flags=re.DOTALL)  # an escaped one counts for nothing
 # A command ends where its letters end: \le b, \dfrac12.
 _END = r"(?![a-zA-Z])"
 _SPELLINGS = (
@@ -46,7 +49,8 @@ class ExactScore:
     correct : bool
         Whether the answers are the key's.
     stated : tuple of str
-        What the response states, normalised; empty if it states nothing in the expected format.
+        What the response states, normalised: the last letter, or all boxes; empty if it states nothing in the
+        expected format.
     expected : tuple of str
         What the key states, normalised.
     """
@@ -71,7 +75,7 @@ def score(response: str, answer: str, type: str) -> ExactScore:
     Returns
     -------
     ExactScore
-        Correct only if everything stated equals everything expected.
+        Correct only if everything expected is stated, in order, and nothing after it.
 
     Examples
     --------
@@ -86,8 +90,14 @@ def score(response: str, answer: str, type: str) -> ExactScore:
         stated = tuple(letters(response)[-1:])
     else:
         expected = tuple(normalise(content) for content in boxed(answer) or [answer])
-        stated = tuple(normalise(content) for content in boxed(response)[-len(expected) :])
-    return ExactScore(stated == expected, stated, expected)
+        stated = tuple(normalise(content) for content in boxed(response))
+    return ExactScore(_ends_with(stated, expected), stated, expected)
+
+
+def _ends_with(stated: tuple[str, ...], expected: tuple[str, ...]) -> bool:
+    """Tell whether `stated` ends with the last of `expected` and holds the others before it, in order."""
+    earlier = iter(reversed(stated[:-1]))
+    return stated[-1:] == expected[-1:] and all(part in earlier for part in reversed(expected[:-1]))
 
 
 def letters(response: str) -> list[str]:
@@ -125,10 +135,10 @@ def boxed(text: str) -> list[str]:
 
 def _closing_brace(text: str, start: int) -> int | None:
     depth = 1
-    for brace in re.finditer(r"(?<!\\)(?:\\\\)*([{}])", text[start:]):
-        depth += 1 if brace[1] == "{" else -1
+    for brace in _BRACE.finditer(text, start):
+        depth += {"{": 1, "}": -1}.get(brace[0], 0)
         if depth == 0:
-            return start + brace.end(1) - 1
+            return brace.start()
     return None
 
 

@@ -23,6 +23,13 @@ _VERBS = {
     "views": "statistics",
     "bootstrap": "statistics",
     "corpora": "statistics",
+    "build": "building",
+    "screen": "screening",
+    "evaluate": "evaluating",
+    "import": "judging",
+    "judge": "judging",
+    "judges": "judging",
+    "release": "releasing",
 }
 
 
@@ -50,7 +57,7 @@ class _Group(click.Group):
                 click.echo(f"Resume it:  {shlex.join(['wmbxl', *sys.argv[1:]])}", err=True)
             sys.exit(2 if isinstance(error, UsageError) else 1)
         except KeyboardInterrupt:
-            click.echo("Stopped. An audit goes on where it stopped when the same command is run again.", err=True)
+            click.echo("Stopped. What is done is kept: run the same command again to go on.", err=True)
             sys.exit(130)
 
 

@@ -2,28 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 import click
 import pandas as pd
 from rich.console import Console
-from rich.markup import escape
-from rich.table import Table
 
 from wmbxl.audit import Audit
 from wmbxl.cli.opening import about_a_run, config_option
+from wmbxl.cli.options import BOOTSTRAP, bootstrap_of, named, options
+from wmbxl.cli.tables import notes_in_words, publish, rich_table
 from wmbxl.config import read_stores
 from wmbxl.errors import BenchmarkError, FieldNotFound, UsageError
 from wmbxl.papers import paper_disjoint_slice, paper_disjoint_split
 from wmbxl.stats.lower_bound import score_responses
 from wmbxl.stats.overlap import containment
-from wmbxl.stats.resample import Bootstrap
 from wmbxl.stats.sensitivity import lengths, membership_by_n
 from wmbxl.stats.study import Study, analyse
 from wmbxl.stats.verdicts import VerdictFile, Verdicts, verdicts_from_frame
-from wmbxl.tables import FORMATS, Record, read_ids, read_records, show, table_files, write_files
+from wmbxl.tables import FORMATS, Record, read_ids, read_records, table_files, write_files
 from wmbxl.tally import SKETCH_SIZE
 from wmbxl.views import (
     SnapshotViews,
@@ -52,22 +51,12 @@ _SHOWN: dict[str, tuple[str, ...]] = {
 }
 
 
-def _named(context: click.Context, parameter: click.Parameter, values: Sequence[str]) -> dict[str, str]:
-    pairs = {}
-    for value in values:
-        name, equals, rest = value.partition("=")
-        if not (name and equals and rest):
-            raise click.BadParameter(f"expected NAME=VALUE, found {value!r}.", context, parameter)
-        pairs[name] = rest
-    return pairs
-
-
-_SHARED = [
+_shared = options(
     click.option("--audit", metavar="DIR", help="Folder that `wmbxl audit` wrote."),
     config_option,
     click.option("--benchmark", metavar="FILE", help="Benchmark records (.jsonl, .csv, .parquet)."),
     click.option("--id-field", default="problem_id", show_default=True, help="Benchmark field with the id."),
-    click.option("--view", "lists", multiple=True, metavar="NAME=IDS", callback=_named,
+    click.option("--view", "lists", multiple=True, metavar="NAME=IDS", callback=named,
                  help="A view from an id list."),
     click.option("--undecided", type=click.Choice(["refuse", "exclude"]), default="refuse", show_default=True,
                  help="What to do with problems that an incomplete audit could not decide."),
@@ -76,19 +65,13 @@ _SHARED = [
     click.option("--format", "formats", multiple=True, type=click.Choice(FORMATS), default=["csv"],
                  show_default=True, help="Format of the tables; may be given more than once."),
     click.option("--out", required=True, metavar="DIR", help="Folder to write into."),
-]  # fmt: skip
-
-
-def _shared(command: Callable[..., None]) -> Callable[..., None]:
-    for option in reversed(_SHARED):
-        command = option(command)
-    return command
+)  # fmt: skip
 
 
 @click.command("views")
 @_shared
 @click.option("--within", multiple=True, metavar="NAME", help="Also cut every audit view down to this view.")
-@click.option("--licence", multiple=True, metavar="NAME=LICENCE[,…]", callback=_named,
+@click.option("--licence", multiple=True, metavar="NAME=LICENCE[,…]", callback=named,
               help="A view of the records with these licences.")  # fmt: skip
 @click.option("--licence-field", default="record_license", show_default=True)
 @click.option("--paper-disjoint", is_flag=True, help="The test problems of papers that are absent from training.")
@@ -104,7 +87,7 @@ def views_command(**given: Any) -> None:
     parents, counts and checksums.
     """
     records = read_records(given["benchmark"], "--benchmark") if given["benchmark"] else []
-    frame = _benchmark_frame(records, given["id_field"])
+    frame = benchmark_frame(records, given["id_field"])
     metadata = _metadata(given) if given["audit"] else None
     audited = [] if metadata is None else audit_views(metadata, given["undecided"])
     listed = _listed(given)
@@ -118,14 +101,15 @@ def views_command(**given: Any) -> None:
     tables = {"views": _view_table(views)}
     if metadata is not None and given["snapshot"]:
         tables["flag_rates"] = _flag_rates(metadata, snapshot_views(frame, given["snapshot"], given["date_field"]))
-    _publish(tables, given)
+    publish(tables, _SHOWN, given["out"], given["formats"])
 
 
 def _metadata(given: dict[str, Any]) -> pd.DataFrame:
     return read_metadata(given["audit"], read_stores(given["config"]).storage_options)
 
 
-def _benchmark_frame(records: Sequence[Record], id_field: str) -> pd.DataFrame:
+def benchmark_frame(records: Sequence[Record], id_field: str) -> pd.DataFrame:
+    """Return benchmark records as a frame with ``problem_id``; say which have none, or the same."""
     frame = pd.DataFrame(records, dtype=object)
     if not records:
         return pd.DataFrame(columns=["problem_id"])
@@ -219,22 +203,15 @@ def _flag_rates(metadata: pd.DataFrame, snapshot: SnapshotViews) -> pd.DataFrame
 )
 @click.option("-n", "n", type=int, default=13, show_default=True, help="Reference length of n-grams.")
 @click.option("--channel", help="Channel of the audit; may be left out if there is only one.")
-@click.option("-B", "replicates", type=int, default=10_000, show_default=True, help="Number of resamples.")
-@click.option("--seed", type=int, default=0, show_default=True)
-@click.option("--rng", type=click.Choice(["philox", "release"]), default="philox", show_default=True,
-              help="release: the draws of the WirelessMathBench-XL authors.")  # fmt: skip
-@click.option("--interval", "method", type=click.Choice(["percentile", "basic", "bca"]), default="percentile",
-              show_default=True)  # fmt: skip
-@click.option("--level", type=float, default=0.95, show_default=True, help="Coverage asked for.")
+@BOOTSTRAP
 @click.option("--cluster", metavar="FIELD", help="Resample problems together that share this field, such as paper_id.")
 @click.option("--group-by", multiple=True, metavar="FIELD", help="Also per value of this field; may be repeated.")
 @click.option("--response-field", metavar="FIELD", help="Verdict field with the response, for the exact-format bound.")
 def bootstrap_command(**given: Any) -> None:
     """Say how much filtering to a view changes accuracy, how much it could, and how sure one can be."""
-    names = ("replicates", "seed", "rng", "method", "level")
-    bootstrap = Bootstrap(**{name: given[name] for name in names})
+    bootstrap = bootstrap_of(given)
     records = read_records(given["benchmark"], "--benchmark") if given["benchmark"] else []
-    frame = _benchmark_frame(records, given["id_field"])
+    frame = benchmark_frame(records, given["id_field"])
     table = pd.DataFrame(read_records(given["verdicts"], "--verdicts"), dtype=object)
     source = _verdict_file(table, frame, given)
     _require_records(frame, given, ("snapshot", "response_field"))
@@ -252,7 +229,9 @@ def bootstrap_command(**given: Any) -> None:
     )
     analysis = analyse(study, bootstrap)
     remarks = [*source.remarks(), *_about_records(source.verdicts, frame), *analysis.remarks]
-    _publish(analysis.tables, given, remarks)
+    publish(
+        analysis.tables, _SHOWN, given["out"], given["formats"], [*remarks, *notes_in_words(analysis, "full_vs_view")]
+    )
 
 
 @click.command("corpora")
@@ -271,7 +250,7 @@ def corpora_command(directory: str, config: str | None, level: float, formats: S
     if len(audit.sketches) < 2:
         raise UsageError(f"{directory} holds one corpus: there is nothing to compare it with")
     table = containment(audit.sketches, SKETCH_SIZE, level)
-    Console().print(_rich_table("corpora", table))
+    Console().print(rich_table("corpora", table))
     partly = [corpus["name"] for corpus in audit.info["corpora"] if corpus["unread_bytes"]]
     if partly:
         Console().print(f"Part of {', '.join(partly)} was not read, so this speaks of what was read.", markup=False)
@@ -302,42 +281,3 @@ def _exact_verdicts(table: pd.DataFrame, frame: pd.DataFrame, given: dict[str, A
         return None
     scored = score_responses(table.astype({"problem_id": str}), frame, given["response_field"])
     return _verdict_file(scored, frame, given).verdicts
-
-
-def _publish(tables: dict[str, pd.DataFrame], given: dict[str, Any], remarks: Sequence[str] = ()) -> None:
-    write_files(given["out"], table_files(tables, given["formats"]))
-    console = Console()
-    for name in [name for name in _SHOWN if name in tables]:
-        console.print(_rich_table(name, tables[name]))
-    for line in [*remarks, *_grouped_notes(tables)]:
-        console.print(f"- {line}", markup=False, highlight=False)
-    console.print(f"Wrote {', '.join(tables)} to {given['out']}", markup=False, highlight=False)
-
-
-def _rich_table(name: str, frame: pd.DataFrame) -> Table:
-    shown = frame[[column for column in _SHOWN[name] or frame.columns if column in frame.columns]]
-    lows = [column for column in shown.columns if column.startswith("ci_low")]
-    for low in lows:
-        high = low.replace("ci_low", "ci_high")
-        ends = [(show(a), show(b)) for a, b in zip(shown[low], shown[high], strict=True)]
-        shown = shown.assign(**{low: [f"{a} to {b}" if a else "" for a, b in ends]}).drop(columns=high)
-    table = Table(title=name, title_justify="left")
-    for column in shown.columns:
-        right = column in lows or pd.api.types.is_numeric_dtype(shown[column])
-        header = "interval" if column in lows else str(column).replace("_", " ")
-        table.add_column(header, justify="right" if right else "left", overflow="fold")
-    for row in shown.itertuples(index=False):
-        table.add_row(*(escape(show(value)) for value in row))
-    return table
-
-
-def _grouped_notes(tables: dict[str, pd.DataFrame]) -> list[str]:
-    if "notes" not in tables:
-        return []
-    shown = tables["notes"]["table"] == "full_vs_view"
-    lines = [
-        f"{rows.iloc[0]}{f' and {len(rows) - 1} more' if len(rows) > 1 else ''}: {note}"
-        for note, rows in tables["notes"][shown].groupby("note", sort=False)["row"]
-    ]
-    others = int((~shown).sum())
-    return [*lines, f"{others} note(s) on the other tables are in the table 'notes'."] if others else lines

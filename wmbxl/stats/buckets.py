@@ -11,7 +11,7 @@ import scipy.stats
 from wmbxl.stats import remarks
 from wmbxl.stats.compare import accuracy, sentence
 from wmbxl.stats.intervals import intervals
-from wmbxl.stats.resample import Bootstrap, Floats, replicate
+from wmbxl.stats.resample import Bootstrap, Floats, cluster_sums, replicate
 from wmbxl.stats.verdicts import Verdicts
 from wmbxl.views import View
 
@@ -93,7 +93,7 @@ def rank_correlation(verdicts: Verdicts, hits: pd.Series[int], bootstrap: Bootst
         right = seen.correct[:, k]
         _, level = np.unique(counts, return_inverse=True)
         drawn = np.eye(level.max(initial=-1) + 1)[level]
-        totals = seen.by_unit(np.concatenate([drawn * seen.correct[:, [k]], drawn], axis=1))
+        totals = cluster_sums(np.concatenate([drawn * seen.correct[:, [k]], drawn], axis=1), seen.clusters)
         [found] = intervals(replicate(totals, spearman_from_counts, bootstrap), bootstrap)
         lines = ["all hits or all verdicts are the same, so there is no correlation"]
         note = sentence(

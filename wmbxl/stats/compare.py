@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from wmbxl.errors import UsageError
 from wmbxl.stats import remarks
 from wmbxl.stats.intervals import Interval, adjusted, intervals
-from wmbxl.stats.resample import Bootstrap, Floats, Replicates, replicate
+from wmbxl.stats.resample import Bootstrap, Floats, Replicates, cluster_sums, replicate
 from wmbxl.stats.verdicts import Verdicts
 from wmbxl.views import View
 
@@ -53,7 +53,8 @@ def group_views(verdicts: Verdicts, column: str) -> list[View]:
     return [View(value, tuple(ids), f"{column} == {value!r}") for value, ids in sorted(members.items())]
 
 
-def _accuracy(sums: Floats) -> Floats:
+def shares(sums: Floats) -> Floats:
+    """Divide the first half of the columns by the second, in percent; NaN where that is 0 by 0."""
     correct, observed = np.split(sums, 2, axis=1)
     with np.errstate(invalid="ignore"):
         share: Floats = correct / observed * 100
@@ -79,8 +80,8 @@ def replicate_accuracies(verdicts: Verdicts, sets: Sequence[Mask], bootstrap: Bo
     """
     correct = np.concatenate([verdicts.correct & inside[:, None] for inside in sets], axis=1)
     observed = np.concatenate([verdicts.observed & inside[:, None] for inside in sets], axis=1)
-    totals = verdicts.by_unit(np.concatenate([correct, observed], axis=1).astype(np.float64))
-    return replicate(totals, _accuracy, bootstrap, stream)
+    totals = cluster_sums(np.concatenate([correct, observed], axis=1).astype(np.float64), verdicts.clusters)
+    return replicate(totals, shares, bootstrap, stream)
 
 
 def all_items(verdicts: Verdicts) -> Mask:

@@ -54,6 +54,16 @@ def about_common(n: int) -> list[str]:
     return [f"only {n} problem(s) in common: {_WEAK}"] if n < FEW_PROBLEMS else []
 
 
+def about_agreement(agreed: int, n: int) -> list[str]:
+    """Say that raters share few items, or disagree (or agree) on so few that resamples hardly differ."""
+    if n == 0:
+        return ["no item is rated by both, so there is no agreement to measure"]
+    if n < FEW_PROBLEMS:
+        return [f"only {n} item(s) in common: {_WEAK}"]
+    side, count = ("disagreement", n - agreed) if 2 * agreed >= n else ("agreement", agreed)
+    return [] if count >= FEW_ANSWERS else [f"only {count} {side}(s) on {n} items: {_WEAK}"]
+
+
 def about_replicates(interval: Interval, replicates: int) -> list[str]:
     """Say how many replicates were of no use, and that an interval of some kind doesn't exist."""
     lines = []

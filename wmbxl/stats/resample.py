@@ -8,7 +8,7 @@ point in any order, which is why results do not depend on chunks, schedulers or 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -224,6 +224,29 @@ class Replicates:
             self.draws - other.draws,
             np.concatenate([self.influence, -other.influence]),
         )
+
+
+def cluster_sums(totals: Floats, clusters: Sequence[str] | None) -> Floats:
+    """Sum what items add to some totals over the units that are resampled.
+
+    Parameters
+    ----------
+    totals : ndarray, shape (N, C)
+        One row per item.
+    clusters : sequence of str, length N, or None
+        Items with the same label are resampled together; None resamples items one by one.
+
+    Returns
+    -------
+    ndarray, shape (U, C)
+        One row per cluster, in sorted order; `totals` itself without clusters.
+    """
+    if clusters is None:
+        return totals
+    labels, cluster = np.unique(np.array(clusters, dtype=object), return_inverse=True)
+    summed = np.zeros((len(labels), totals.shape[1]))
+    np.add.at(summed, cluster, totals)
+    return summed
 
 
 def replicate(totals: Floats, statistic: Statistic, bootstrap: Bootstrap, stream: int = 0) -> Replicates:

@@ -70,7 +70,7 @@ class Analysis:
     Attributes
     ----------
     tables : dict of str to pandas.DataFrame
-        By name; the names are those of the files that ``wmbxl bootstrap`` writes.
+        By name; the names are those of the files that are written.
     remarks : list of str
         What a reader has to know about the inputs.
     """
@@ -104,7 +104,8 @@ def analyse(study: Study, bootstrap: Bootstrap) -> Analysis:
     """
     study, remarks = _matched(study)
     verdicts = study.verdicts
-    views = [*_audit_views(study), *study.views]
+    audited = [] if study.metadata is None else views_at(study.metadata, study.n, study.channel, study.undecided)
+    views = [*audited, *study.views]
     compared = full_vs_view(verdicts, views, bootstrap)
     bounds = counterfactuals(verdicts, views)
     tables = {
@@ -123,7 +124,7 @@ def analyse(study: Study, bootstrap: Bootstrap) -> Analysis:
         exact = study.exact.take(study.exact.contains(verdicts.ids))
         tables["exact_format"] = exact_format(compared, full_vs_view(exact, views, bootstrap))
     remarks += _about_pairs(len(verdicts.models), bootstrap)
-    notes = _notes(tables)
+    notes = notes_of(tables)
     bare = {name: table.drop(columns="note", errors="ignore") for name, table in tables.items()}
     return Analysis({**bare, "notes": notes}, remarks)
 
@@ -165,15 +166,15 @@ def _about_pairs(models: int, bootstrap: Bootstrap) -> list[str]:
     ]
 
 
-def _audit_views(study: Study) -> list[View]:
-    if study.metadata is None:
-        return []
+def views_at(
+    metadata: pd.DataFrame, n: int, channel: str | None = None, undecided: UndecidedPolicy = "refuse"
+) -> list[View]:
+    """Make S0 and S1 at one n, and without problems that are too short for it where that differs."""
     views = []
     labels: tuple[AuditLabel, ...] = ("S0", "S1")
     for label in labels:
         plain, auditable = (
-            audit_view(study.metadata, label, study.n, study.channel, auditable_only=only, undecided=study.undecided)
-            for only in (False, True)
+            audit_view(metadata, label, n, channel, auditable_only=only, undecided=undecided) for only in (False, True)
         )
         views += [plain] if plain.ids == auditable.ids else [plain, auditable]
     return views
@@ -217,8 +218,9 @@ def _audit_tables(study: Study, bootstrap: Bootstrap) -> dict[str, pd.DataFrame]
     }
 
 
-def _notes(tables: dict[str, pd.DataFrame]) -> pd.DataFrame:
-    keys = ("column", "group", "view", "bucket", "model", "model_a", "model_b")
+def notes_of(tables: dict[str, pd.DataFrame]) -> pd.DataFrame:
+    """Gather the notes on rows of tables, as ``table, row, note``."""
+    keys = ("column", "group", "view", "bucket", "model", "model_a", "model_b", "judge", "judge_a", "judge_b")
     rows = [
         {"table": name, "row": ", ".join(str(row[key]) for key in keys if key in row), "note": row["note"]}
         for name, table in tables.items()

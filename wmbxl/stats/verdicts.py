@@ -117,26 +117,6 @@ class Verdicts:
             )
         return replace(self, clusters=tuple(labels.astype(str)))
 
-    def by_unit(self, totals: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Sum what problems add to some totals over the units that are resampled.
-
-        Parameters
-        ----------
-        totals : ndarray, shape (N, C)
-            One row per problem.
-
-        Returns
-        -------
-        ndarray, shape (U, C)
-            One row per cluster, in sorted order; `totals` itself if problems are resampled one by one.
-        """
-        if self.clusters is None:
-            return totals
-        labels, cluster = np.unique(np.array(self.clusters, dtype=object), return_inverse=True)
-        summed = np.zeros((len(labels), totals.shape[1]))
-        np.add.at(summed, cluster, totals)
-        return summed
-
     def counts(self) -> pd.DataFrame:
         """Count per model: problems, verdicts, missing ones and right ones."""
         observed = self.observed.sum(axis=0)
@@ -296,6 +276,25 @@ def _checked(frame: pd.DataFrame, where: str) -> pd.DataFrame:
             [f"record {row + 1}: another verdict of {model!r} on {name!r} is further up" for row, model, name in lines],
         )
     return table
+
+
+def as_verdict(value: Any) -> bool | None:
+    """Return what a cell of ``is_correct`` says: right, wrong, or None for a missing verdict.
+
+    Raises
+    ------
+    ValueError
+        It says neither.
+
+    Examples
+    --------
+    >>> as_verdict("True"), as_verdict(0), as_verdict(None)
+    (True, False, None)
+    """
+    code = _code(value)
+    if code == _UNKNOWN:
+        raise ValueError(f"expected true, false, 1, 0 or null, found {value!r}")
+    return None if code == _NULL else code == 1
 
 
 def _code(value: Any) -> int:

@@ -1,0 +1,1 @@
+"""Models: call an OpenAI-compatible endpoint, within limits, and keep every call on record."""
