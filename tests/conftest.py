@@ -21,13 +21,17 @@ if numba.config.DISABLE_JIT:
     np.seterr(over="ignore")  # compiled, integers wrap round, which hashing relies on
 
 
+def shared_folder() -> Path:
+    """Return where the shared data folder is, if it is there."""
+    return Path(os.environ.get("WMBXL_SHARED", Path(__file__).parents[2] / "shared")) / "data"
+
+
 @pytest.fixture(scope="session")
 def shared() -> Path:
     """The shared data folder; tests that need it are skipped where it is absent."""
-    root = Path(os.environ.get("WMBXL_SHARED", Path(__file__).parents[2] / "shared")) / "data"
-    if not root.is_dir():
+    if not shared_folder().is_dir():
         pytest.skip("needs the shared data folder (set WMBXL_SHARED)")
-    return root
+    return shared_folder()
 
 
 @pytest.fixture(scope="module")

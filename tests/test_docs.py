@@ -27,6 +27,8 @@ from wmbxl.cli import main
 from wmbxl.demo import demo_benchmark, demo_corpus
 from wmbxl.evaluate import traces
 from wmbxl.folder import FILES
+from wmbxl.release import settings as release
+from wmbxl.release.datasheet import SECTIONS
 from wmbxl.train import settings as training
 
 ROOT = Path(__file__).parents[1]
@@ -38,10 +40,7 @@ NOTEBOOKS = sorted((ROOT / "examples").glob("*.ipynb"))
 # Options of other programs that pages mention.
 FOREIGN = {
     "--python",
-    "--keys",
-    "--kills",
-    "--outages",
-    "--resets",
+    "--counts",
     "--group",
     "--upgrade",
     "--strict",
@@ -54,6 +53,7 @@ FOREIGN = {
     "--generate-name",
     "--from-env-file",
     "--exclude-editable",
+    "--libraries",
 }
 
 pytestmark = pytest.mark.skipif(not PAGES, reason="needs the source tree")
@@ -334,12 +334,14 @@ def test_every_column_is_described_with_its_type(table: str, schema: pa.Schema) 
 
 
 @pytest.mark.parametrize(
-    ("page_name", "fields"),
+    ("page", "fields"),
     [
         *(
             ("settings", model.model_fields)
             for model in (config.AuditConfig, config.BenchmarkConfig, config.CorpusConfig)
         ),
+        *(("release", model.model_fields) for model in (release.ReleaseConfig, release.About, release.Author)),
+        *(("release", model.model_fields) for model in (release.ResponsibleAI, release.Protocol, release.PaperSplit)),
         ("train-settings", training.TrainConfig.model_fields),
         *(
             ("train-settings", set(model.model_fields) - set(training.TrainConfig.model_fields))
@@ -348,10 +350,17 @@ def test_every_column_is_described_with_its_type(table: str, schema: pa.Schema) 
         *(("train-settings", section.model_fields) for section in training.SECTIONS),
     ],
 )
-def test_every_setting_is_described(page_name: str, fields: Iterable[str]) -> None:
-    page = (ROOT / f"docs/reference/{page_name}.md").read_text(encoding="utf-8")
-    described = {frozenset(re.findall(r"^\| `(\w+)` \|", part, flags=re.M)) for part in page.split("\n## ")}
+def test_every_setting_is_described(page: str, fields: Iterable[str]) -> None:
+    text = (ROOT / f"docs/reference/{page}.md").read_text(encoding="utf-8")
+    described = {frozenset(re.findall(r"^\| `(\w+)` \|", part, flags=re.M)) for part in text.split("\n## ")}
     assert frozenset(fields) in described
+
+
+def test_every_question_of_the_datasheet_is_listed() -> None:
+    page = (ROOT / "docs/reference/release.md").read_text(encoding="utf-8")
+    listed = page.split("\n## `about.datasheet`\n")[1].split("\n## ")[0]
+    named = [(name, bool(star)) for name, star in re.findall(r"`(\w+)`(\*?)", listed)]
+    assert named == [(q.id, bool(q.fact)) for section in SECTIONS for q in section.questions]
 
 
 def test_every_file_of_the_run_folder_is_listed() -> None:

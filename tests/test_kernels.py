@@ -341,6 +341,28 @@ def test_values_cut_at_every_byte() -> None:
         assert [json.loads(item) for item in split(text, [cut], 7)] == values
 
 
+# ---------------------------------------------------------------- UTF-8
+
+
+def decodes(data: bytes) -> bool:
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+@settings(deadline=None)
+@given(st.lists(st.one_of(st.binary(max_size=80), st.text(max_size=80).map(str.encode)), max_size=6))
+def test_what_is_utf8(documents: list[bytes]) -> None:
+    offsets = np.cumsum([0, *map(len, documents)])
+    tight = np.frombuffer(b"".join(documents), dtype=np.uint8)
+    roomy = np.frombuffer(b"".join([*documents, b"\0" * 64]), dtype=np.uint8)
+    good = all(map(decodes, documents))
+    assert kernels.are_utf8(roomy, offsets) == good
+    assert good or not kernels.are_utf8(tight, offsets)
+
+
 # ---------------------------------------------------------------- bits
 
 

@@ -21,6 +21,17 @@ BATCH_ROWS = 16384  # ... or it has this many documents
 NAMES_KEPT = 50  # field names remembered for the error that lists them
 
 
+def as_arrays(texts: pa.LargeStringArray | pa.LargeBinaryArray) -> tuple[Array, Array]:
+    """Return the bytes of an Arrow array without nulls, uint8, and where each of its values starts and ends, int64."""
+    _, offsets, data = texts.buffers()
+    bounds = np.frombuffer(offsets, dtype=np.int64, count=len(texts) + 1, offset=8 * texts.offset)
+    values = np.frombuffer(data if data is not None else b"", dtype=np.uint8)[bounds[0] : bounds[-1]]
+    starts = bounds - bounds[0]
+    # Arrow's own buffers are writable and mapped ones are not; the kernels would compile for each.
+    values.flags.writeable = starts.flags.writeable = False
+    return values, starts
+
+
 @dataclass(frozen=True)
 class Batch:
     """Documents: their texts as one run of UTF-8 bytes, their rows and ids.
@@ -43,10 +54,7 @@ class Batch:
     @classmethod
     def of(cls, texts: pa.LargeStringArray, rows: Array, ids: Sequence[str | None]) -> Batch:
         """Make a batch of an Arrow array of valid strings without nulls."""
-        _, offsets, data = texts.buffers()
-        bounds = np.frombuffer(offsets, dtype=np.int64, count=len(texts) + 1, offset=8 * texts.offset)
-        buffer = np.frombuffer(data if data is not None else b"", dtype=np.uint8)
-        return cls(buffer[bounds[0] : bounds[-1]], bounds - bounds[0], rows, ids)
+        return cls(*as_arrays(texts), rows, ids)
 
     def __post_init__(self) -> None:
         if len(self.data) < WIDTH:  # the kernels look at 64 bytes at once

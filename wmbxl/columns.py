@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from wmbxl import batches, streams
+from wmbxl import batches, kernels, streams
 from wmbxl.batches import Account, Array, Batch
 from wmbxl.errors import Unreadable
 from wmbxl.records import REPAIRED, Skip, as_id, text_of
@@ -81,7 +81,7 @@ _END_OF_STREAM = b"\xff\xff\xff\xff\0\0\0\0"
 
 
 def _file(shard: Shard) -> pa.PythonFile:
-    return pa.PythonFile(streams.Source(shard.url, shard.options.storage_options), mode="r")
+    return pa.PythonFile(streams.Source.of(shard), mode="r")
 
 
 def _broken(shard: Shard, error: Exception) -> Unreadable:
@@ -227,10 +227,11 @@ def _as_texts(column: pa.Array, options: ReadOptions, account: Account) -> tuple
     if pa.types.is_string_view(column.type) or pa.types.is_binary_view(column.type):
         column = column.cast(pa.large_binary())  # Arrow can't filter views
     kind = column.type
+    rows = np.arange(len(column))
     if column.null_count:
         account.skipped["text_null"] += column.null_count
-    rows = np.flatnonzero(column.is_valid().to_numpy(zero_copy_only=False))
-    column = column.drop_null()
+        rows = np.flatnonzero(column.is_valid().to_numpy(zero_copy_only=False))
+        column = column.drop_null()
     if pa.types.is_string(kind) or pa.types.is_large_string(kind):
         return _valid(column.cast(pa.large_binary()), account), rows
     if pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
@@ -248,6 +249,9 @@ def _as_texts(column: pa.Array, options: ReadOptions, account: Account) -> tuple
 
 def _valid(column: pa.LargeBinaryArray, account: Account) -> pa.LargeStringArray:
     """Return binary values as strings; bytes that are not UTF-8 become U+FFFD and are counted."""
+    if kernels.are_utf8(*batches.as_arrays(column)):
+        _, offsets, data = column.buffers()
+        return pa.LargeStringArray.from_buffers(len(column), offsets, data, offset=column.offset)
     try:
         return column.cast(pa.large_string())
     except pa.ArrowInvalid:

@@ -973,6 +973,27 @@ def utf8_length(data: Array, at: int) -> int:
     return 0 if (first == 0xF0 and second < 0x90) or (first == 0xF4 and second >= 0x90) else 4
 
 
+@jit
+def are_utf8(data: Array, offsets: Array) -> bool:
+    """Whether documents, ``data[offsets[d]:offsets[d + 1]]``, are UTF-8; False also where that takes a closer look."""
+    for doc in range(len(offsets) - 1):
+        at, end = offsets[doc], offsets[doc + 1]
+        while at < end:
+            if data[at] < 0x80 and at + WIDTH <= len(data):
+                high = non_ascii(data, at)
+                at += WIDTH if high == ZERO else lowest_bit(high)
+            elif data[at] < 0x80:
+                at += 1
+            elif at + 4 > len(data):
+                return False
+            else:
+                length = utf8_length(data, at)
+                if length == 0 or at + length > end:
+                    return False
+                at += length
+    return True
+
+
 @inline
 def is_hex(byte: int) -> bool:
     """Whether a byte is a hexadecimal digit."""

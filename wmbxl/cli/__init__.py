@@ -23,10 +23,13 @@ _VERBS = {
     "views": "statistics",
     "bootstrap": "statistics",
     "corpora": "statistics",
+    "build": "building",
+    "screen": "screening",
     "evaluate": "evaluating",
     "import": "judging",
     "judge": "judging",
     "judges": "judging",
+    "release": "releasing",
     "train": "training",
 }
 

@@ -22,7 +22,7 @@ from wmbxl.watch import Watch
 from wmbxl.words import SKIPPED, status, without_field
 
 console = Console()
-_progress = Console(stderr=True)
+progress_console = Console(stderr=True)
 
 LINE_EVERY = 10.0  # seconds between lines where there is no terminal
 LOOK_EVERY = 0.1  # seconds between looks for the address of the live page
@@ -33,7 +33,7 @@ def following(watch: Watch) -> Iterator[None]:
     """Show a run's progress while the block runs: live on a terminal, a line now and then in a pipe."""
     stop = threading.Event()
     thread = threading.Thread(target=_lines, args=(watch, stop), daemon=True)
-    with _live(watch) if _progress.is_terminal else nullcontext():
+    with _live(watch) if progress_console.is_terminal else nullcontext():
         thread.start()
         try:
             yield
@@ -47,7 +47,7 @@ def following(watch: Watch) -> Iterator[None]:
 
 def say(line: str) -> None:
     """Print a line that is no result."""
-    _progress.print(line, highlight=False, markup=False, soft_wrap=True)
+    progress_console.print(line, highlight=False, markup=False, soft_wrap=True)
 
 
 def _lines(watch: Watch, stop: threading.Event) -> None:
@@ -57,7 +57,7 @@ def _lines(watch: Watch, stop: threading.Event) -> None:
     if watch.dashboard:
         say(f"Watch this run in a browser: {watch.dashboard}")
     while not stop.wait(LINE_EVERY):
-        if not _progress.is_terminal:
+        if not progress_console.is_terminal:
             say(_line(watch))
 
 
@@ -67,7 +67,7 @@ def _live(watch: Watch) -> Live:
         grid.add_row(ProgressBar(max(1, watch.file_bytes), watch.file_bytes_read, width=40), Text(_line(watch)))
         return grid
 
-    return Live(get_renderable=bar, console=_progress, refresh_per_second=4, transient=True)
+    return Live(get_renderable=bar, console=progress_console, refresh_per_second=4, transient=True)
 
 
 def _line(watch: Watch) -> str:
@@ -92,9 +92,13 @@ def _line(watch: Watch) -> str:
     return " · ".join(parts)
 
 
-def show_audit(audit: Audit) -> None:
-    """Print a finished audit: its status in plain words, S0 and S1, what was read and what wasn't, and the files."""
+def show_audit(audit: Audit, config: str | None = None) -> None:
+    """Print a finished audit: its status in plain words, S0 and S1, what was read and what wasn't, and the files.
+
+    The verbs to go on with are told with `config`, the file that holds how its stores are reached.
+    """
     info = audit.info
+    where = audit.folder.url + (f" --config {config}" if config else "")
     _say_status(info)
     console.print(_views(info))
     console.print(_corpora(info))
@@ -107,8 +111,8 @@ def show_audit(audit: Audit) -> None:
     if audit.folder.exists(REPORT):
         console.print(f"Look at the matches:  {audit.folder.url}/{REPORT}", highlight=False, soft_wrap=True)
     else:
-        console.print(f"Look at the matches:  wmbxl report {audit.folder.url}", highlight=False, soft_wrap=True)
-    console.print(f"Recompute them:       wmbxl recheck {audit.folder.url}", highlight=False, soft_wrap=True)
+        console.print(f"Look at the matches:  wmbxl report {where}", highlight=False, soft_wrap=True)
+    console.print(f"Recompute them:       wmbxl recheck {where}", highlight=False, soft_wrap=True)
 
 
 def _say_status(info: dict[str, Any]) -> None:

@@ -1,0 +1,1 @@
+"""From papers' LaTeX sources to problems that an expert accepted."""

@@ -1,0 +1,1 @@
+"""What can be wrong with a release: a module for each kind."""
