@@ -16,6 +16,7 @@ from click.testing import CliRunner, Result
 from tests.train.records import benchmark, config_file, settings
 from wmbxl.cli import main
 
+pytestmark = pytest.mark.timeout(1800)  # under a minute each, unless the machine has much else to do
 GRPO = {"steps": 6, "prompts": 4, "completions": 4, "max_tokens": 4, "batch": 4, "write_batch": 8, "check_every": 2}
 
 
