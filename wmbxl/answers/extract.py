@@ -24,7 +24,9 @@ _CHOSEN = re.compile(
 )
 _MARKUP = re.compile(r"\\(?:text|textbf|textrm|mathbf|mathrm|rm|bf)(?![a-z])|\\[()]|[{}$*]")
 _LETTER = r"(?:\(\s?[A-Ja-j]\s?\)|[A-J](?![\w'’^]))"
-_OPTIONS = re.compile(rf"\s*{_LETTER}(?:[\s,;/&]{{0,3}}(?:\band\b|\bor\b)?\s?{_LETTER})*(?!\s?[-'’^]|(?<=I)\s+[a-z])")
+_OPTIONS = re.compile(
+    rf"\s*{_LETTER}(?:[\s,;/&]{{1,3}}(?:\band\b|\bor\b)?\s?{_LETTER})*(?![-/'’^_]|\s*[+=^]|\s*[A-J]\b|(?<=I)\s+[a-z])"
+)
 _OPENERS, _CLOSERS = "({[", ")}]"
 
 
@@ -138,7 +140,10 @@ def chosen(response: str) -> tuple[str, ...]:
     for choices in (boxes, announced):
         if found := [choice for choice in choices if choice]:
             return found[-1]
-    return tuple(letters(tail)[-1:])
+    for content in boxed(tail):  # which are formulas
+        tail = tail.replace(f"\\boxed{{{content}}}", "")
+    begins = re.match(r"\s*\(?([A-J])[).:](?!\w)", tail)
+    return tuple(letters(tail)[-1:]) or ((begins[1],) if begins else ())
 
 
 def options(text: str, whole: bool = True) -> tuple[str, ...]:

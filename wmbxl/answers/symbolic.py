@@ -82,7 +82,10 @@ def _names(one: Term, other: Term) -> set[str]:
 
 
 def _names_something(chain: Term) -> bool:
-    return chain.args[0].op in ("sym", "call", "either") and set(chain.name.split()) in ({"="}, {"in"})
+    named = chain.args[0]
+    while named.op in ("herm", "trans", "conj", "dagger"):
+        named = named.args[0]
+    return named.op in ("sym", "call", "either", "entry") and set(chain.name.split()) in ({"="}, {"in"})
 
 
 def _relate(one: Term, other: Term) -> Relation:
@@ -137,6 +140,8 @@ def _member(chain: Term, plain: Term) -> Relation:
         return _relate(chain.args[1], plain)
     if marks != {"="}:
         return "undecided"
+    if marks == {"="} and len(chain.args) == 2 and not _names_something(chain):
+        chain = Term("chain", chain.args[::-1], chain.name)  # 5 = x
     named = _names_something(chain)
     found = [_relate(side, plain) for side in chain.args[named:]]
     if all(relation == "equivalent" for relation in found):

@@ -346,7 +346,7 @@ class _Reader:
         if self._calls == _NESTED_CALLS:
             raise NotUnderstood("deeply nested calls")
         before = self._next().args[0] if self._peek().kind == "^" else None
-        inverse = before is not None and [token.text for token in before] == ["-", "1"]
+        inverse = not is_bold(symbol) and before is not None and [token.text for token in before] == ["-", "1"]
         self._calls += 1
         inner = self._bracket()
         self._calls -= 1
