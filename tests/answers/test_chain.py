@@ -113,3 +113,76 @@ def test_answers_of_real_problems_are_understood(shared):
     lines = (shared / "bench" / "wmbxl_sample.jsonl").read_text().splitlines()
     keys = [record["correct_answer"] for record in map(json.loads, lines) if record["type"] != "MCQ"]
     assert [verify(key, key, "fill_blank_50").step for key in keys] == ["exact"] * len(keys)
+
+
+@pytest.mark.parametrize(
+    ("response", "answer", "outcome"),
+    [
+        ("**Answer: B**\n\nOption A ignores noise. Option D has the wrong sign.", "B", "correct"),
+        ("**Answer: B**\n\nOption A ignores noise. Option D has the wrong sign.", "D", "incorrect"),
+        ("**A)** no\n**B)** yes\n**D)** no\n\nSo the answer is B", "D", "incorrect"),
+        ("**Answer**: B", "B", "correct"),
+        ("The answer is (c).", "C", "correct"),
+        (r"\boxed{\text{B. } x^2}", "B", "correct"),
+        (r"\boxed{A^{-1}}", "A", "incorrect"),
+        (r"\boxed{A+B}", "A", "incorrect"),
+        ("The answer is I don't know", "I", "incorrect"),
+        ("The answer is A or C", "A", "incorrect"),
+        (r"\boxed{C, A}", "A and C", "correct"),
+        (r"\boxed{C}", "A and C", "incorrect"),
+        ("The answer is B.", r"\boxed{B}", "correct"),
+        ("The answer is B.", "(B)", "correct"),
+        ("The answer is B.", "B) 5 dB", "correct"),
+        ("The answer is B.", "5 dB", "undecided"),
+    ],
+)
+def test_the_option_that_is_chosen_counts_not_the_one_that_is_named_last(response, answer, outcome):
+    assert verify(response, answer, "MCQ").outcome == outcome
+
+
+@pytest.mark.parametrize(
+    ("response", "answer"),
+    [
+        ("The answer is not $5$.", "5"),
+        ("The answer is -$5$.", "5"),
+        ("It can't be $5$.", "5"),
+        ("First we get $5$.\nI stop here.", "5"),
+        (r"\boxed{5=7=9}", "9"),
+        (r"\boxed{2x=10}", "10"),
+        (r"\boxed{5 % + x}", "5"),
+        (r"\boxed{50%}", "0.6"),
+        (r"\boxed{2\frac{1}{2}}", "1"),
+        (r"\boxed{1 1/2}", "5.5"),
+        (r"\boxed{.}", r"\boxed{}"),
+        (r"\boxed{\sum_{n=0}^{8}x^n}", r"\sum_{n=0}^{\infty}x^n"),
+        (r"\boxed{\max(0,x)}", "x"),
+        (r"\boxed{x+10^{-15}}", "x"),
+        (r"\boxed{\mathcal{HG}}", "HG"),
+        (r"\boxed{\frac{df}{dx}}", "f/x"),
+        (r"\boxed{F^{-1}(x)}", "1/F(x)"),
+        (r"\boxed{\mathbb{C}^{M\times N}}", r"\mathbb{C}^{N\times M}"),
+        (r"\boxed{M\times N}", r"N\times M"),
+        (r"\boxed{\mathbf{A}(i,j)}", r"\mathbf{A}(j,i)"),
+        (r"\boxed{h*x}", "hx"),
+    ],
+)
+def test_what_says_something_else_or_nothing_is_not_correct(response, answer):
+    assert verify(response, answer, "fill_blank_25").outcome != "correct"
+
+
+@pytest.mark.parametrize(
+    ("response", "answer"),
+    [
+        (r"\boxed{50%}", "0.5"),
+        (r"\boxed{5\%}", "5"),
+        (r"\boxed{2\frac{1}{2}}", "2.5"),
+        (r"\boxed{5\text{ Mbps}}", r"5\text{ Mb}/\text{s}"),
+        (r"\boxed{P^*}", r"P^\star"),
+        (r"\boxed{1}", "(-1)^{2n}"),
+        (r"\boxed{0}", r"\sin(\pi n)"),
+        (r"\boxed{0}", r"\sin^2 x+\cos^2 x-1"),
+        (r"\boxed{0}", r"\mathbf{A}\mathbf{A}^{-1}-\mathbf{I}"),
+    ],
+)
+def test_what_may_mean_the_same_is_not_incorrect(response, answer):
+    assert verify(response, answer, "fill_blank_25").outcome != "incorrect"

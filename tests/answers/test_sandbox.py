@@ -108,3 +108,13 @@ def test_a_fork_leaves_the_parents_children_alone(sandbox):
     os.waitpid(pid, 0)
     time.sleep(0.05)
     assert sandbox.ask({"do": "pid"}, 60) == first
+
+
+def test_files_in_the_working_directory_do_not_stand_in_the_way(tmp_path, monkeypatch):
+    (tmp_path / "random.py").write_text("raise SystemExit('somebody else\\'s')\n")
+    monkeypatch.chdir(tmp_path)
+    made = Sandbox("wmbxl.answers.steps", size=1)
+    try:
+        assert made.ask({"step": "symbolic", "first": "a+b", "second": "b+a"}, 60)["relation"] == "equivalent"
+    finally:
+        made.close()

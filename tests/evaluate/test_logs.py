@@ -11,7 +11,7 @@ import pytest
 
 from tests.evaluate.tools import PROBLEMS, SAYINGS
 from wmbxl.errors import FieldNotFound, NothingMatches, UsageError, VerdictError
-from wmbxl.evaluate.logs import COLUMNS, Reading, import_logs, zipfile
+from wmbxl.evaluate.logs import COLUMNS, Reading, import_logs, read_log, zipfile
 from wmbxl.evaluate.questions import Question, QuestionSet
 from wmbxl.stats.verdicts import verdicts_from_frame
 
@@ -277,3 +277,17 @@ def test_what_is_no_log(tmp_path, name, content, message):
 def test_no_such_file(tmp_path, name):
     with pytest.raises(NothingMatches, match="there is no such file"):
         verdicts(tmp_path / name)
+
+
+def test_a_score_that_is_a_list_is_named_with_its_place(tmp_path):
+    path = tmp_path / "table.jsonl"
+    path.write_text('{"problem_id": "a", "model": "m", "is_correct": [1]}\n')
+    with pytest.raises(VerdictError, match="record 1: is_correct: expected a score"):
+        import_logs([str(path)])
+
+
+def test_a_failed_request_may_tell_its_error_as_bare_text(tmp_path):
+    path = tmp_path / "batch.jsonl"
+    path.write_text('{"custom_id": "a", "response": {"status_code": 500, "body": {"error": "oops"}}}\n')
+    [sample] = read_log(str(path), Reading(model="m"))
+    assert sample.fault == "status 500: oops"

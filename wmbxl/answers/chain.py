@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 
-from wmbxl.answers.exact import CHOICE, boxed, letters, normalise, score
-from wmbxl.answers.extract import stated
+from wmbxl.answers.exact import CHOICE, boxed, normalise, score
+from wmbxl.answers.extract import chosen, options, stated
 from wmbxl.answers.sandbox import Overdue, Sandbox
 from wmbxl.answers.verdict import Equivalence, Judge, Step, Verdict
 from wmbxl.extras import needs
@@ -96,18 +96,24 @@ def equivalent(first: str, second: str) -> Equivalence:
 
 
 def _choose(response: str, answer: str) -> Verdict:
-    found, expected = letters(response)[-1:], (answer.strip().upper(),)
+    found, expected = chosen(response), options(next(iter(boxed(answer)), answer))
+    if not expected:
+        return Verdict("undecided", "extract", "the key names no option from A to J", found, (answer,))
     if not found:
         return Verdict("incorrect", "extract", "no option letter is stated", (), expected)
-    right = tuple(found) == expected
-    return Verdict("correct" if right else "incorrect", "exact", "the last letter stated", tuple(found), expected)
+    right = set(found) == set(expected)
+    return Verdict("correct" if right else "incorrect", "exact", "the last letter stated", found, expected)
 
 
 def _compare(response: str, answer: str) -> Verdict:
     expected = tuple(boxed(answer)) or (answer,)
     found = stated(response, len(expected))
+    if not all(map(normalise, expected)):
+        return Verdict("undecided", "extract", "the key is empty", found.parts, expected)
     if not found.parts:
         return Verdict("incorrect", "extract", "no answer is stated", (), expected)
+    if not found.sure and not found.closing:
+        return Verdict("undecided", "extract", "a formula that was only found in passing", found.parts, expected)
     if score(response, answer, "").correct:
         return Verdict("correct", "exact", "the same text", found.parts, expected)
     if len(found.parts) != len(expected):

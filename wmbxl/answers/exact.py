@@ -18,7 +18,7 @@ _LETTER = r"\(?(?P<{}>[A-J])\)?"
 _STATEMENTS = (
     r"\b(?i:answer|option|choice)\b(?i:_+is\b)?_*:?_*(?:\*\*|\$|\\text\{|\\mathbf\{|\\boxed\{){0,9}_*"
     + _LETTER.format("announced")
-    + r"(?![A-Za-z])",
+    + r"(?![A-Za-z'’^]|(?<=I)\s{1,9}[a-z])",  # "the answer is I don't know" states none
     r"\\boxed\{_*(?:\\(?:text|mathrm|mathbf|textbf)\{_*)?" + _LETTER.format("boxed") + r"_*[.)]?_*\}",
     r"\*\*_*" + _LETTER.format("bold") + r"_*[.):]?_*\*\*",
     r"^[^\w\n]*" + _LETTER.format("alone") + r"[^\S\n]*[.)*]*[^\S\n]*$",

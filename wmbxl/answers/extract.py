@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from wmbxl.answers.exact import boxed
+from wmbxl.answers.exact import boxed, letters
 
 # A model says its answer once more at the end; what stands before this many characters is not looked at.
 LOOKED_AT = 100_000
@@ -14,6 +14,19 @@ _ANNOUNCED = re.compile(r"(?:\banswer\b\**(?:[ \t]+is\b|[ \t]*[:=])|####)[ \t]*:
 _FORMULA = re.compile(r"\$\$([^$]+)\$\$|\$([^$\n]+)\$|\\\[((?:[^\\]|\\[^\[\]])+)\\\]|\\\(((?:[^\\]|\\[^()])+)\\\)")
 _DELIMITERS = (("$$", "$$"), ("$", "$"), (r"\(", r"\)"), (r"\[", r"\]"))
 _SHORT = 200
+# What stands around a formula that is only part of an answer, or no answer.
+_MORE = re.compile(r"[-+*/=<>^\\\d]|\b(?:not|no|than|times|or|between|about|can't|isn't)\b", flags=re.IGNORECASE)
+_DENIED = re.compile(r"\b(?:not|cannot|never|wrong|incorrect|unclear|unsure)\b|n['’]t\b|\?", flags=re.IGNORECASE)
+_CHOSEN = re.compile(
+    r"\b(?:answer|(?:option|choice)(?=[\s*]{0,3}(?:is\b|:)))[\s*_:]{0,9}(?:is\b)?[\s*_:]{0,9}"
+    r"(?:(?:the )?(?:option|choice)\b[\s*_:]{0,9})?([^\n]{0,80})",
+    flags=re.IGNORECASE,
+)
+_MARKUP = re.compile(r"\\(?:text|textbf|textrm|mathbf|mathrm|rm|bf)(?![a-z])|\\[()]|[{}$*]")
+_LETTER = r"(?:\(\s?[A-Ja-j]\s?\)|[A-J](?![\w'’^]))"
+_OPTIONS = re.compile(
+    rf"\s*{_LETTER}(?:[\s,;/&]{{1,3}}(?:\band\b|\bor\b)?\s?{_LETTER})*(?![-/'’^_]|\s*[+=^]|\s*[A-J]\b|(?<=I)\s+[a-z])"
+)
 _OPENERS, _CLOSERS = "({[", ")}]"
 
 
@@ -28,10 +41,14 @@ class Stated:
     sure : bool
         Whether the response says that this is its answer: in a box, or in words. Otherwise it is its last formula,
         or the whole of a short response, which may be right but can't be held against it.
+    closing: bool
+        Whether they end the response, and nothing there denies them. Formulas that are neither sure nor closing were
+        only found in passing, and count neither for nor against it.
     """
 
     parts: tuple[str, ...]
     sure: bool
+    closing: bool = True
 
 
 def stated(response: str, wanted: int) -> Stated:
@@ -51,7 +68,7 @@ def stated(response: str, wanted: int) -> Stated:
     >>> stated(r"The answer is $\frac{1}{2}$.", 1).parts
     ('\\frac{1}{2}',)
     >>> stated("I cannot tell.", 1)
-    Stated(parts=(), sure=False)
+    Stated(parts=(), sure=False, closing=True)
     """
     tail = response[-LOOKED_AT:]
     if boxes := boxed(tail):
@@ -62,7 +79,9 @@ def stated(response: str, wanted: int) -> Stated:
         return Stated(_listed(announced[-1], wanted), sure=True)
     formulas = [match[match.lastindex or 0].strip() for match in _FORMULA.finditer(tail)]
     if len(formulas) >= wanted:
-        return Stated(tuple(formulas[-wanted:]), sure=False)
+        end = tail.rstrip().rpartition("\n")[2]
+        closing = len(_FORMULA.findall(end)) >= wanted and not _DENIED.search(end)
+        return Stated(tuple(formulas[-wanted:]), sure=False, closing=closing)
     bare = tail.strip()
     prose = len(bare) > _SHORT or re.search(r"[A-Za-z]{2,}\s+[A-Za-z]{2,}|\n", bare)
     return Stated((bare,) if bare and not prose else (), sure=False)
@@ -70,7 +89,7 @@ def stated(response: str, wanted: int) -> Stated:
 
 def _listed(line: str, wanted: int) -> tuple[str, ...]:
     formulas = [match[match.lastindex or 0].strip() for match in _FORMULA.finditer(line)]
-    if len(formulas) == wanted:
+    if len(formulas) == wanted and not _MORE.search(_FORMULA.sub("", line)):
         return tuple(formulas)
     whole = _unwrapped(line)
     parts = split(whole)
@@ -103,3 +122,42 @@ def split(listed: str) -> list[str]:
             start = match.end()
     parts.append(listed[start:])
     return [part.strip(" $") for part in parts if part.strip(" $")]
+
+
+def chosen(response: str) -> tuple[str, ...]:
+    r"""Find the options that a response chooses: in its last box, else where it last says "answer", else named last.
+
+    Examples
+    --------
+    >>> chosen("The answer is B. Option D has the wrong sign.")
+    ('B',)
+    >>> chosen(r"So \boxed{\text{A, C}}.")
+    ('A', 'C')
+    """
+    tail = response[-LOOKED_AT:]
+    boxes = [options(content) for content in boxed(tail)]
+    announced = [options(match[1], whole=False) for match in _CHOSEN.finditer(tail)]
+    for choices in (boxes, announced):
+        if found := [choice for choice in choices if choice]:
+            return found[-1]
+    for content in boxed(tail):  # which are formulas
+        tail = tail.replace(f"\\boxed{{{content}}}", "")
+    begins = re.match(r"\s*\(?([A-J])[).:](?!\w)", tail)
+    return tuple(letters(tail)[-1:]) or ((begins[1],) if begins else ())
+
+
+def options(text: str, whole: bool = True) -> tuple[str, ...]:
+    """Read option letters: those that a text begins with, or, if they are the whole, also small or side by side.
+
+    Examples
+    --------
+    >>> options("B) 5 dB"), options("AC"), options("(c)"), options("A matrix"), options("capacity")
+    (('B',), ('A', 'C'), ('C',), (), ())
+    """
+    bare = _MARKUP.sub("", text).strip().rstrip(".:")
+    if whole and (re.fullmatch("[A-Ja-j]", bare) or (re.fullmatch("[A-J]+", bare) and sorted(set(bare)) == list(bare))):
+        return tuple(bare.upper())
+    match = _OPTIONS.match(bare)
+    if match is None or re.match(r"\s+[a-z]+$", bare[match.end() :]):  # A matrix
+        return ()
+    return tuple(letter.upper() for letter in re.findall(r"\b[A-Ja-j]\b", match[0]))

@@ -21,7 +21,7 @@ import numpy.typing as npt
 from wmbxl.answers.latex import NotUnderstood
 from wmbxl.answers.readings import Reading, Roles, symbols_of
 from wmbxl.answers.shapes import Shapes, is_identity, size_in, size_of_identity
-from wmbxl.answers.terms import NOTHING, Term, key
+from wmbxl.answers.terms import NOTHING, Term, key, starred
 from wmbxl.answers.units import UNITS
 from wmbxl.answers.values import (
     Identity,
@@ -45,6 +45,7 @@ from wmbxl.answers.values import (
 
 _SAMPLES = ((0, 0.2), (1, 0.3), (2, 0.5))  # of random quantities, and how likely each is
 _CELLS = 100_000
+_LOST = 1e-8
 
 
 class Budget:
@@ -135,7 +136,7 @@ class Interpretation:
 
     def _unit(self, term: Term, env: Any, sample: Any) -> Value:
         size, base = UNITS[term.name]
-        return size * self._draw("unit " + base).uniform(0.5, 2)
+        return size if base == "one" else size * self._draw("unit " + base).uniform(0.5, 2)
 
     def _letter(self, term: Term, env: Any, sample: Any) -> Value:
         return self._scalar_symbol(term.name, term.name, sample)
@@ -171,7 +172,10 @@ class Interpretation:
         size = math.exp(draw.uniform(-1, 1))
         if base in roles.conjugated or (base in roles.absolute and self._reading.scalars == "complex"):
             return cmath.rect(size, draw.uniform(-math.pi, math.pi))
-        return size * draw.choice((-1, 1)) if self._reading.scalars == "real" else size
+        if self._reading.scalars == "whole":
+            return draw.randint(1, 9)
+        signed = self._reading.scalars == "real" or base in roles.signed
+        return size * draw.choice((-1, 1)) if signed else size
 
     def _index(self, term: Term, env: Any, sample: Any) -> str:
         if term.op == "label":
@@ -213,7 +217,11 @@ class Interpretation:
     # Arithmetic
 
     def _add(self, term: Term, env: Any, sample: Any) -> Value:
-        return reduce(add, self._values(term.args, env, sample))
+        values = self._values(term.args, env, sample)
+        sizes = [float(np.max(np.abs(value))) for value in values if not isinstance(value, Identity)]
+        if any(0 < size < _LOST * max(sizes) for size in sizes):
+            raise NotUnderstood("a sum in which rounding swallows a part")
+        return reduce(add, values)
 
     def _neg(self, term: Term, env: Any, sample: Any) -> Value:
         return scale(self._value(term.args[0], env, sample), -1)
@@ -270,6 +278,8 @@ class Interpretation:
         return transpose(self._value(term.args[0], env, sample))
 
     def _conj(self, term: Term, env: Any, sample: Any) -> Value:
+        if self._reading.star == "optimum" and term.args[0].op == "sym":
+            return self._sym(starred(term.args[0]), env, sample)
         return conjugate(self._value(term.args[0], env, sample))
 
     def _dagger(self, term: Term, env: Any, sample: Any) -> Value:
@@ -388,7 +398,7 @@ class Interpretation:
             last = real(self._scalar(upper, env, sample))
             if first != int(first) or (math.isfinite(last) and last != int(last)):
                 raise NotUnderstood("a sum between numbers that are not whole")
-            last = min(last, first + 8) if math.isinf(last) else last
+            last = min(last, first + 8 + self._trial % 3) if math.isinf(last) else last  # unlike any number
             if last - first > 200:
                 raise NotUnderstood("a long sum")
             values = [first + step for step in range(int(last - first) + 1)]

@@ -165,6 +165,9 @@ def _context() -> LatexContextDb:
 
 
 _CONTEXT = _context()
+_PERCENT = re.compile(r"(?<!\\)%")
+# "1 1/2", but not "10 000", "x_1 2", "\frac 1 2".
+_APART = re.compile(r"(?<![_^\d.c])(?<!c )\d[\d.]*(?:\s|~|\\[,;:!> ]|\\q?quad(?![a-zA-Z]))+\d(?!\d\d(?!\d))")
 
 
 def tokenise(latex: str) -> Tokens:
@@ -180,6 +183,9 @@ def tokenise(latex: str) -> Tokens:
     >>> [token.text for token in tokenise(r"\left( \dfrac12 \, x \right)")]
     ['(', 'frac', 'x', ')']
     """
+    if _APART.search(latex):
+        raise NotUnderstood("numbers side by side")
+    latex = _PERCENT.sub(r"\\%", latex)  # an answer has no comments
     try:
         nodes, _, _ = LatexWalker(latex, latex_context=_CONTEXT, tolerant_parsing=False).get_latex_nodes()
         return _tokens(nodes, "")
@@ -207,7 +213,7 @@ def canonical(tokens: Sequence[Token]) -> Tokens:
         args = tuple(canonical(arg) for arg in token.args)
         if token.kind == "group" and (len(args[0]) == 1 or following not in "_^"):
             flat += args[0]
-        elif token.kind == "word":
+        elif token.kind == "word" and token.font == "roman":
             flat += [Token("letter", letter) for letter in token.text]
         elif token.text == "cdot" and flat and _commutes(flat[-1]) and _commutes(*tokens[place + 1 : place + 2]):
             continue

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Any, Literal
 
-from wmbxl.answers.terms import BINDERS, Term
+from wmbxl.answers.terms import BINDERS, Term, starred
 
 
 @dataclass(frozen=True)
@@ -28,8 +28,10 @@ class Reading:
     calls : {"usual", "product", "call"}
         ``a(b)``: what is usual for such letters, or always one of the two.
     scalars : {"complex", "real", "positive"}
-        What scalars are that stand in an absolute value: complex, and positive otherwise; or all real; or all positive.
-        A scalar with a conjugate is always complex.
+        What scalars are that stand in an absolute value: complex, and positive otherwise; or all real; or all positive;
+        or all whole, so that ``(-1)^{2n}`` is 1. A scalar with a conjugate is always complex.
+    star : {"conj", "optimum"}
+        ``x^*``, the conjugate, or the optimum, which ``x^\star`` is always.
     random : str, optional
         The one symbol that an expectation is over; None for all.
     """
@@ -39,7 +41,8 @@ class Reading:
     norm: Literal["frobenius", "spectral"] = "frobenius"
     log: float | None = None
     calls: Literal["usual", "product", "call"] = "usual"
-    scalars: Literal["complex", "real", "positive"] = "complex"
+    scalars: Literal["complex", "real", "positive", "whole"] = "complex"
+    star: Literal["conj", "optimum"] = "conj"
     random: str | None = None
 
 
@@ -49,8 +52,8 @@ class Roles:
 
     Attributes
     ----------
-    conjugated, absolute : frozenset of str
-        Names under a conjugate, and in an absolute value.
+    conjugated, absolute, signed : frozenset of str
+        Names under a conjugate, in an absolute value, and where the sign is asked for, as in a maximum.
     indices, limits : frozenset of str
         Names that stand as indices, and in bounds of sums.
     sums : bool
@@ -59,6 +62,7 @@ class Roles:
 
     conjugated: frozenset[str]
     absolute: frozenset[str]
+    signed: frozenset[str]
     indices: frozenset[str]
     limits: frozenset[str]
     sums: bool
@@ -68,6 +72,7 @@ class Roles:
         """Collect the roles in some terms."""
         conjugated: set[str] = set()
         absolute: set[str] = set()
+        signed: set[str] = set()
         indices: set[str] = set()
         limits: set[str] = set()
         sums = False
@@ -76,6 +81,10 @@ class Roles:
                 conjugated |= symbols_of(part.args[0])
             elif part.op == "abs" or (part.op == "function" and part.name in ("Re", "Im", "arg")):
                 absolute |= symbols_of(part.args[0])
+            elif part.op == "function" and part.name in ("max", "min", "sgn"):
+                signed |= set().union(*map(symbols_of, part.args))
+            elif part.op == "call":
+                indices |= {"i", "j"} & {arg.name for arg in part.args[1:] if arg.op == "sym"}
             elif part.op in ("sym", "entry"):
                 inside = part.args if part.op == "sym" else part.args[1:]
                 indices |= {one.name for arg in inside for one in arg.walk() if one.op == "sym"}
@@ -83,7 +92,9 @@ class Roles:
                 sums = True
                 limits |= {one.name for arg in part.args[1:3] for one in arg.walk() if one.op == "sym"}
                 indices |= {part.name, *(one.name for arg in part.args[3:] for one in arg.walk() if one.op == "sym")}
-        return cls(frozenset(conjugated), frozenset(absolute), frozenset(indices), frozenset(limits), sums)
+        return cls(
+            frozenset(conjugated), frozenset(absolute), frozenset(signed), frozenset(indices), frozenset(limits), sums
+        )
 
 
 def symbols_of(term: Term) -> set[str]:
@@ -111,7 +122,10 @@ def readings_of(terms: Sequence[Term]) -> tuple[list[Reading], list[Reading]]:
     other_axes: dict[str, Sequence[Any]] = {
         "log": (None, math.e, 2, 10) if logs else (None,),
         "calls": ("usual", "product", "call") if "either" in ops else ("usual",),
-        "scalars": ("complex", "real", "positive"),
+        "scalars": ("complex", "real", "positive", "whole"),
+        "star": ("conj", "optimum")
+        if any(starred(part.args[0]) in parts for part in parts if part.op == "conj")
+        else ("conj",),
         "random": (None, *expected) if len(expected) > 1 else (None,),
     }
     usual = [Reading(**dict(zip(open_axes, chosen, strict=True))) for chosen in product(*open_axes.values())]

@@ -34,13 +34,14 @@ class _Child:
     def __init__(self, module: str) -> None:
         # One thread each: a BLAS with more would compete for cores and reserve memory for every one.
         threads = dict.fromkeys(("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "OMP_NUM_THREADS"), "1")
+        # -P: a file such as random.py in the working directory would stand in the way of Python's own.
         self._process = subprocess.Popen(
-            [sys.executable, "-m", module],
+            [sys.executable, "-P", "-m", module],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             bufsize=0,
-            env={**os.environ, **threads, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+            env={**os.environ, **threads, "PYTHONPATH": os.pathsep.join(path or str(Path.cwd()) for path in sys.path)},
         )
         try:
             self._line(time.monotonic() + START_SECONDS)

@@ -8,10 +8,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from wmbxl.answers.interpret import Budget, Interpretation
-from wmbxl.answers.latex import Token
+from wmbxl.answers.latex import Token, canonical
 from wmbxl.answers.readings import Reading, Roles, readings_of
 from wmbxl.answers.shapes import Shapes, assignments
-from wmbxl.answers.terms import NOTHING, Term, label_names, parse, words_of
+from wmbxl.answers.terms import NOTHING, Term, label_names, parse, split_at, words_of
+from wmbxl.answers.units import UNITS
 from wmbxl.answers.values import Undefined, Value, difference
 from wmbxl.answers.verdict import Relation
 
@@ -51,11 +52,26 @@ def relate(first: Sequence[Token], second: Sequence[Token]) -> Found:
     one, other = parse(first, words), parse(second, words)
     relation = _relate(one, other)
     foreign = tuple(sorted(_names(one, other) - label_names(other) - {"bold:I"}))
-    lacks_unit = ("unit" in label_names(one)) != ("unit" in label_names(other))
-    if relation == "different" and lacks_unit:
-        return Found("undecided", "only one has a unit", foreign)
+    if relation == "different" and _units(one) != _units(other):
+        return Found("undecided", "units that differ", foreign)
+    if (
+        relation == "equivalent"
+        and _sizes(first) != _sizes(second)
+        and sorted(map(str, _sizes(first))) == sorted(map(str, _sizes(second)))
+    ):
+        return Found("undecided", "the same product, but other sizes if it stands for these", foreign)
     reasons = {"equivalent": "the same value for all symbols", "different": "different values for some symbols"}
     return Found(relation, reasons.get(relation, "neither shown to be the same nor to differ"), foreign)
+
+
+def _units(term: Term) -> set[str]:
+    """Name the base units in a term."""
+    return {UNITS[part.name][1] for part in term.walk() if part.op == "unit"}
+
+
+def _sizes(tokens: Sequence[Token]) -> list[tuple[Token, ...]]:
+    r"""Split what may be the size of a matrix, such as ``M \times N``."""
+    return split_at(canonical(tokens), {"times"})
 
 
 def _names(one: Term, other: Term) -> set[str]:
@@ -66,7 +82,10 @@ def _names(one: Term, other: Term) -> set[str]:
 
 
 def _names_something(chain: Term) -> bool:
-    return chain.args[0].op in ("sym", "call", "either") and set(chain.name.split()) in ({"="}, {"in"})
+    named = chain.args[0]
+    while named.op in ("herm", "trans", "conj", "dagger"):
+        named = named.args[0]
+    return named.op in ("sym", "call", "either", "entry") and set(chain.name.split()) in ({"="}, {"in"})
 
 
 def _relate(one: Term, other: Term) -> Relation:
@@ -121,10 +140,14 @@ def _member(chain: Term, plain: Term) -> Relation:
         return _relate(chain.args[1], plain)
     if marks != {"="}:
         return "undecided"
+    if marks == {"="} and len(chain.args) == 2 and not _names_something(chain):
+        chain = Term("chain", chain.args[::-1], chain.name)  # 5 = x
     named = _names_something(chain)
     found = [_relate(side, plain) for side in chain.args[named:]]
-    if "equivalent" in found:
+    if all(relation == "equivalent" for relation in found):
         return "equivalent"
+    if "equivalent" in found:  # 5 = 7, and 2x = 10, say more than one thing
+        return "equivalent" if named and "different" not in found else "undecided"
     return "different" if named and all(relation == "different" for relation in found) else "undecided"
 
 

@@ -196,13 +196,15 @@ class _Reader:
         while True:
             if self._starts_factor() and not (implicit_only and self._peek().kind == "command"):
                 following = self._factor()
-                if following.op == "num" and factors[-1].op == "num":
-                    raise NotUnderstood("numbers side by side")
+                if _is_number(following) and factors[-1].op == "num":
+                    raise NotUnderstood("numbers side by side")  # 2\frac{1}{2} is no product
                 factors.append(_in_unit(factors[-1], following))
             elif implicit_only:
                 break
             elif mark := self._take("cdot", "times", "*", "otimes", "odot", "circ"):
                 right = self._factor()
+                if not (mark in ("cdot", "otimes", "odot") or _may_multiply(mark, factors[-1], right)):
+                    raise NotUnderstood("a convolution, composition or cross product")
                 if mark in ("otimes", "odot"):
                     factors = [Term({"otimes": "kron", "odot": "hadamard"}[mark], (_times(factors), right))]
                 else:
@@ -240,7 +242,7 @@ class _Reader:
     def _factor(self) -> Term:
         term = self._scripted(self._atom())
         while mark := self._take("!", "%"):
-            term = Term("factorial", (term,)) if mark == "!" else Term("frac", (term, Term("num", name="100")))
+            term = Term("factorial", (term,)) if mark == "!" else Term("mul", (term, Term("unit", name="%")))
         return term
 
     def _atom(self) -> Term:
@@ -312,6 +314,8 @@ class _Reader:
         term = _constant(token, self._peek())
         if term is not None:
             return term
+        if token.text in ("\\partial", "\\nabla"):
+            raise NotUnderstood("a derivative")
         name, args = _named(token)
         while self._at("'"):
             name += self._next().text
@@ -319,6 +323,8 @@ class _Reader:
             script = self._peek().args[0]
             if self._peek().kind == "_":
                 args = (*args, *_indices(script))
+            elif token.font == "mathbb" and len(sizes := split_at(script, {"times"})) > 1:
+                args = (*args, Term("upper", tuple(self._inside(size) for size in sizes)))  # which don't commute
             elif (label := _label(script)) is not None:
                 args = (*args, Term("upper", label))
             else:
@@ -340,6 +346,7 @@ class _Reader:
         if self._calls == _NESTED_CALLS:
             raise NotUnderstood("deeply nested calls")
         before = self._next().args[0] if self._peek().kind == "^" else None
+        inverse = not is_bold(symbol) and before is not None and [token.text for token in before] == ["-", "1"]
         self._calls += 1
         inner = self._bracket()
         self._calls -= 1
@@ -347,7 +354,8 @@ class _Reader:
         if inner.op == "chain":
             raise NotUnderstood("a relation as an argument")
         args = _listed(inner)
-        call = _raised(_raised(Term("call", (symbol, *args)), before), after)
+        head = replace(symbol, args=(*symbol.args, Term("label", (), "inverse"))) if inverse else symbol
+        call = _raised(_raised(Term("call", (head, *args)), None if inverse else before), after)
         if len(args) != 1:
             return call
         simple = symbol.name in _CALLED or inner.op in ("sym", "num", "either")
@@ -380,6 +388,13 @@ class _Reader:
     def _command(self, token: Token) -> Term:
         name = token.text
         if name == "frac":
+            if (
+                _is_differential(token.args[0])
+                and _is_differential(token.args[1][:1])
+                and len(token.args[1]) > 1
+                and (token.args[1][1].kind in ("letter", "accent", "word"))
+            ):
+                raise NotUnderstood("a derivative")
             return Term("frac", (self._inside(token.args[0]), self._inside(token.args[1])))
         if name == "sqrt":
             root = self._inside(token.args[0]) if token.args[0] else TWO
@@ -528,6 +543,26 @@ def _named(token: Token) -> tuple[str, tuple[Term, ...]]:
     return (f"{token.font}:{token.text}" if token.font else token.text), ()
 
 
+def starred(symbol: Term) -> Term:
+    r"""Return the symbol with a star, as in ``x^\\star``."""
+    return replace(symbol, args=(*symbol.args, Term("upper", (Term("label", (), "\\star"),))))
+
+
+def _is_number(term: Term) -> bool:
+    return all(part.op in ("num", "frac", "slash") for part in term.walk())
+
+
+def _is_differential(tokens: Tokens) -> bool:
+    return bool(tokens) and tokens[0].kind == "letter" and tokens[0].text == "d" and tokens[0].font in ("", "roman")
+
+
+def _may_multiply(mark: str, left: Term, right: Term) -> bool:
+    """Tell whether a mark that has other meanings too stands for a product."""
+    if mark == "times":
+        return not (is_bold(left) and is_bold(right))
+    return mark == "*" and (left.op == "num" or right.op == "num")
+
+
 def key(symbol: Term) -> str:
     """Name a dummy, which may have indices of its own."""
     return symbol.name + "".join(f"_{arg.name}" for arg in symbol.args)
@@ -536,7 +571,7 @@ def key(symbol: Term) -> str:
 def _indices(tokens: Tokens) -> tuple[Term, ...]:
     """Read a subscript: what stands between commas, and letters side by side, are indices of their own."""
     found: list[Term] = []
-    for part in _parts(tokens, {","}):
+    for part in split_at(tokens, {","}):
         if all(token.kind in ("letter", "number", "word") or token.text in _LABELS for token in part):
             for token in part:
                 if token.kind == "number":
@@ -552,7 +587,8 @@ def _indices(tokens: Tokens) -> tuple[Term, ...]:
     return tuple(found)
 
 
-def _parts(tokens: Tokens, marks: set[str]) -> list[Tokens]:
+def split_at(tokens: Tokens, marks: set[str]) -> list[Tokens]:
+    """Split tokens at marks that stand in no bracket."""
     parts: list[list[Token]] = [[]]
     depth = 0
     for token in tokens:
@@ -623,7 +659,7 @@ def _ranges(below: Tokens, upper: Term) -> list[tuple[str, tuple[Term, ...]]]:
     if len(below) == 1 and below[0].text == "substack":
         below = below[0].args[0]
     dummies: list[tuple[str, list[Term]]] = []
-    for part in _parts(below, {",", "\\", ":", ";"}):
+    for part in split_at(below, {",", "\\", ":", ";"}):
         term = _Reader(part).everything()
         first = term.args[0] if term.op == "chain" else term
         if first.op != "sym" or is_bold(first):

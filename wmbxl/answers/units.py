@@ -15,4 +15,4 @@ UNITS = {
 }
 UNITS |= {name: (1.0, name) for name in "dB dBi dBm rad ohm nat".split()}
 UNITS |= {"nats": (1.0, "nat"), "cm": (1e-2, "m"), "min": (60.0, "s"), "h": (3600.0, "s")}
-UNITS |= {"degree": (math.pi / 180, "rad")}
+UNITS |= {"degree": (math.pi / 180, "rad"), "%": (0.01, "one")}

@@ -13,6 +13,8 @@ from wmbxl.answers.latex import NotUnderstood
 
 Matrix = npt.NDArray[np.complexfloating[Any, Any]]
 _CONDITION = 1e9
+# A value as small as this beside 0 may be what rounding left of 0: that is neither the same nor far apart.
+_RESIDUE, _UNCLEAR = 1e-12, 1e-6
 
 
 class Undefined(Exception):
@@ -45,13 +47,18 @@ def difference(first: Value, second: Value) -> float:
     """Tell how far two values are apart, relative to the larger; infinity if they are of different shape."""
     if isinstance(first, Identity) and isinstance(second, Identity):
         return difference(first.factor, second.factor)
+    if isinstance(first, np.ndarray) or isinstance(second, np.ndarray):  # of which 0 is one too
+        first, second = (Identity(0) if isinstance(one, complex) and one == 0 else one for one in (first, second))
     first, second = _matched(first, second)
     if isinstance(first, Identity) or isinstance(second, Identity):
         return 0.0 if first in (0, Identity(0)) and second in (0, Identity(0)) else math.inf
     left, right = np.asarray(first), np.asarray(second)
     if left.shape != right.shape:
         return math.inf
-    size = max(float(np.max(np.abs(left))), float(np.max(np.abs(right))))
+    sizes = float(np.max(np.abs(left))), float(np.max(np.abs(right)))
+    size = max(sizes)
+    if min(sizes) == 0 and 0 < size < _RESIDUE:
+        return _UNCLEAR
     return float(np.max(np.abs(left - right))) / size if size else 0.0
 
 

@@ -235,7 +235,11 @@ def _number(value: Any) -> float | None:
             value = float(value) if word is None else word
         except ValueError:
             raise ValueError(f"expected a score, found {value!r:.60}") from None
-    return None if value is None or math.isnan(value) else float(value)
+    if value is None:
+        return None
+    if not isinstance(value, int | float):
+        raise ValueError(f"expected a score, found {str(value)!r:.60}")
+    return None if math.isnan(value) else float(value)
 
 
 def _is_right(score: float, at_least: float | None) -> bool:
@@ -525,8 +529,9 @@ def _batch_fault(line: _BatchLine) -> str:
     if line.response is None:
         return "no response"
     if line.response.status_code != 200:
-        error = line.response.body.get("error") or {}
-        return f"status {line.response.status_code}: {error.get('message', 'no message')}"
+        error = line.response.body.get("error") or "no message"
+        told = error.get("message", "no message") if isinstance(error, Mapping) else error
+        return f"status {line.response.status_code}: {told}"
     return ""
 
 
