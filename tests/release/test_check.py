@@ -73,10 +73,6 @@ def leak_behind_a_repeated_name(copy: Copy) -> None:
     copy.text(CC_BY, lambda text: text.replace('"background":', f'"background":{sentence},"background":', 1))
 
 
-def leak_in_a_file_name(copy: Copy) -> None:
-    copy.path("data/" + "-".join(withheld(copy)["background"].split()[:9]) + ".md").write_text("x", encoding="utf-8")
-
-
 def link_to_a_folder(copy: Copy) -> None:
     outside = copy.folder.parent / "outside"
     outside.mkdir()
@@ -269,12 +265,6 @@ def test_a_planted_fault_is_named(copy: Copy, name: str) -> None:
     assert any(fault.says in issue.message and bool(issue.row) == fault.row for issue in named), "\n".join(
         map(str, issues)
     )
-
-
-def test_a_file_name_that_holds_a_withheld_text_is_a_leak(copy: Copy) -> None:
-    leak_in_a_file_name(copy)
-    copy.seal()
-    assert any(issue.check == "leaks" and issue.file.startswith("data/") for issue in copy.check().issues)
 
 
 def test_odd_numbers_and_marks_are_told_not_raised(copy: Copy) -> None:

@@ -276,7 +276,9 @@ def _files(
     drops += [drop for drop in repeated.values() if drop.item not in known]
     candidates = [*earlier, *(problem for problem in new if problem.problem_id not in repeated)]
     entered[SCREENING] = len(candidates)
-    released, unreleased = settle(candidates, latest(on(candidates, judgements)), config.quality.release == "unreviewed")
+    released, unreleased = settle(
+        candidates, latest(on(candidates, judgements)), config.quality.release == "unreviewed"
+    )
     drops += unreleased
     files = {
         "problems.jsonl": _lines(released),

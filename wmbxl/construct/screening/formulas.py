@@ -42,14 +42,15 @@ def with_formulas(text: str) -> Markup:
     >>> with_formulas("<b> costs 5")
     Markup('&lt;b&gt; costs 5')
     """
-    made, position = Markup(), 0
+    pieces: list[str] = []
+    position = 0
     for found in _FORMULA.finditer(text):
-        made += escape(text[position : found.start()])
+        pieces.append(escape(text[position : found.start()]))
         held = {name: latex for name, latex in found.groupdict().items() if latex}
         [(name, latex)] = held.items()
-        made += formula(latex, display=name.startswith("display"))
+        pieces.append(formula(latex, display=name.startswith("display")))
         position = found.end()
-    return made + escape(text[position:])
+    return Markup().join([*pieces, escape(text[position:])])
 
 
 @lru_cache(maxsize=4096)

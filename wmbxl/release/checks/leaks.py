@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import json
-import re
 import tempfile
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -119,8 +118,7 @@ def _is_table(path: str) -> bool:
 
 
 def _passages(path: str, content: bytes) -> Iterator[Passage]:
-    """Cut a file into rows if it is a table; what JSON escapes is unescaped first. The path says something too."""
-    yield Passage(1, re.sub(r"[/_-]", " ", path))
+    """Cut a file into rows if it is a table; what JSON escapes is unescaped first."""
     text = content.decode(errors="replace")
     if path.endswith(".jsonl"):
         yield from (Passage(number, _json_text(line)) for number, line in enumerate(text.split("\n"), 1) if line)
