@@ -38,8 +38,8 @@ def unpack(data: bytes, limits: Limits) -> dict[str, bytes]:
     ------
     Unreadable
         With the reason: ``pdf_only``, ``postscript_only``, ``withdrawn``, ``not_tex``, ``damaged``, ``empty``; for an
-        unsafe archive ``path_traversal``, ``link``, ``device``, ``sparse``, ``name_too_long``; beyond a limit ``archive_too_large``,
-        ``unpacked_too_large``, ``too_many_members``, ``file_too_large``.
+        unsafe archive ``path_traversal``, ``link``, ``device``, ``sparse``, ``name_too_long``; beyond a limit
+        ``archive_too_large``, ``unpacked_too_large``, ``too_many_members``, ``file_too_large``.
 
     Examples
     --------
