@@ -19,6 +19,7 @@ from tornado.netutil import bind_sockets
 from tests.construct.problems import make_problem
 from wmbxl.cli import main
 from wmbxl.construct.records import Problem, Review
+from wmbxl.construct.screening.formulas import formula
 from wmbxl.construct.screening.judgements import Judgement, Screening, history, on
 from wmbxl.construct.screening.server import application, export
 from wmbxl.construct.screening.settlement import settle, status
@@ -173,6 +174,13 @@ def test_hostile_latex_stays_text(served: Served, page: Page) -> None:
     sources = page.locator("article img").evaluate_all("pictures => pictures.map(picture => picture.src.slice(0, 19))")
     assert set(sources) == {"data:image/svg+xml;"}
     assert page.locator("code.formula", has_text="frac{a").count() > 0, "what can't be drawn is shown as its source"
+
+
+def test_a_formula_that_would_take_for_ever_is_shown_as_its_source() -> None:
+    pytest.importorskip("ziamath", reason="formulas are drawn with it: pip install '.[construct]'")
+    deep = r"\frac{a}{" * 30 + "b" + "}" * 30
+    assert formula(deep).startswith("<code")
+    assert formula(r"\frac{a}{\sqrt{b}}").startswith("<img")
 
 
 def test_opinions_of_others_come_after_ones_own(served: Served, folder: Path, page: Page) -> None:
