@@ -128,6 +128,7 @@ PAPER = {"main.tex": document(CHANNEL)}
 BAD: dict[str, tuple[Callable[[], bytes], str]] = {
     "traversal": (lambda: tar(PAPER, [member("../../etc/evil.tex", data=b"x")]), "path_traversal"),
     "absolute": (lambda: tar(PAPER, [member("/etc/evil.tex", data=b"x")]), "path_traversal"),
+    "long_name": (lambda: tar(PAPER, [member("x" * 100_000 + ".tex", data=b"x")]), "name_too_long"),
     "symlink": (lambda: tar({}, [member("main.tex", tarfile.SYMTYPE, "/etc/passwd")]), "link"),
     "hardlink": (lambda: tar({"a.tex": "x"}, [member("main.tex", tarfile.LNKTYPE, "a.tex")]), "link"),
     "device": (lambda: tar({}, [member("main.tex", tarfile.CHRTYPE)]), "device"),

@@ -120,6 +120,12 @@ def test_inputs_that_multiply_end_with_a_reason() -> None:
     assert caught.value.reason == "expansion_too_large"
 
 
+def test_inputs_of_comments_alone_that_multiply_end_with_a_reason() -> None:
+    with pytest.raises(Unreadable) as caught:
+        flat("\\input{one}" * 1000, one="%" * 1000)
+    assert caught.value.reason == "expansion_too_large"
+
+
 PIECES = st.sampled_from(
     ["\\newcommand{\\a}[1]{x#1}", "\\def\\b{\\a", "\\a", "\\b", "{", "}", "[", "]", "%", "\n", "\\", "\\begin{a}",
      "\\end{a}", "\\iffalse", "\\fi", "\\verb|", "\\input{main}", "$", "\\end{document}", "x", " ", "#1", "\\let\\a\\b",

@@ -19,7 +19,8 @@ from tornado.netutil import bind_sockets
 from tests.construct.problems import make_problem
 from wmbxl.cli import main
 from wmbxl.construct.records import Problem, Review
-from wmbxl.construct.screening.judgements import Judgement, Screening
+from wmbxl.construct.screening.formulas import formula
+from wmbxl.construct.screening.judgements import Judgement, Screening, history, on
 from wmbxl.construct.screening.server import application, export
 from wmbxl.construct.screening.settlement import settle, status
 from wmbxl.errors import NothingMatches, RecordsError
@@ -175,6 +176,13 @@ def test_hostile_latex_stays_text(served: Served, page: Page) -> None:
     assert page.locator("code.formula", has_text="frac{a").count() > 0, "what can't be drawn is shown as its source"
 
 
+def test_a_formula_that_would_take_for_ever_is_shown_as_its_source() -> None:
+    pytest.importorskip("ziamath", reason="formulas are drawn with it: pip install '.[construct]'")
+    deep = r"\frac{a}{" * 30 + "b" + "}" * 30
+    assert formula(deep).startswith("<code")
+    assert formula(r"\frac{a}{\sqrt{b}}").startswith("<img")
+
+
 def test_opinions_of_others_come_after_ones_own(served: Served, folder: Path, page: Page) -> None:
     Screening(folder).add("Grace", make_problem(3).problem_id, 1, "reject", "Her words")
     start(page, served.url, "Ada")
@@ -222,6 +230,24 @@ def test_the_policy_allows_no_foreign_script_and_no_frame(served: Served) -> Non
     assert "default-src 'none'" in policy and "frame-ancestors 'none'" in policy and "script-src 'self';" in policy
 
 
+def test_a_tab_of_another_person_judges_for_nobody(served: Served, folder: Path, browser: Browser) -> None:
+    """Both tabs share the cookie, so the click in the old one would count as the new person's."""
+    context = browser.new_context()
+    page, other = context.new_page(), context.new_page()
+    start(page, served.url, "Ada")
+    other.goto(served.url)
+    other.click(".who button")
+    start(other, served.url, "Grace")
+    press(page, 4, "accept")
+    assert "shown to Ada, and now Grace judges" in page.inner_text("[role=alert]")
+    context.close()
+    assert not (folder / "screening").exists()
+
+
+def test_a_cookie_of_something_else_is_no_name(served: Served) -> None:
+    assert served.ask("GET", "/", Cookie=f"rater_{served.port}=no-hex")[0] == 200
+
+
 def test_what_is_not_there(served: Served) -> None:
     cookie = f"rater_{served.port}={b'Ada'.hex()}"
     assert served.ask("GET", "/problem/none", Cookie=cookie)[0] == 404
@@ -253,6 +279,7 @@ def test_a_line_that_was_cut_off_is_dropped_by_the_next_click(folder: Path) -> N
     screening.add("Ada", make_problem(1).problem_id, 4, "accept", "")
     [file] = (folder / "screening").iterdir()
     file.write_bytes(file.read_bytes() + b'{"problem_id": "24')
+    assert len(screening.history()) == 1  # the page is there, so that there can be a next click
     screening.add("Ada", make_problem(2).problem_id, 4, "accept", "")
     assert [each.problem_id for each in screening.history()] == [make_problem(n).problem_id for n in (1, 2)]
 
@@ -289,6 +316,17 @@ def test_judgements_hold_for_the_next_version(folder: Path) -> None:
     assert len(later.history()) == 1
 
 
+def test_judgements_do_not_hold_for_other_words_under_the_same_id(folder: Path) -> None:
+    """Another seed blanks other parts; nobody has accepted these."""
+    before = make_problem(1)
+    Screening(folder).add("Ada", before.problem_id, 4, "accept", "")
+    after = make_problem(1, equation="$$y = a_1 [MASK] + b$$", correct_answer=r"\boxed{x}")
+    assert after.problem_id == before.problem_id
+    write(folder, [after], version=2)
+    assert Screening(folder).current() == {}
+    assert [len(on([problem], history(folder))) for problem in (before, after)] == [1, 0]
+
+
 def test_a_folder_without_candidates_and_bad_lines_are_told(tmp_path: Path) -> None:
     with pytest.raises(NothingMatches, match="give the folder that wmbxl build writes to"):
         Screening(tmp_path)
@@ -302,7 +340,7 @@ def judgement(rater: str, decision: str) -> Judgement:
     return Judgement.model_validate(
         {
             "problem_id": make_problem(1).problem_id, "tier": 2, "rater": rater, "level": 3, "decision": decision,
-            "time": "2026-01-01T00:00:00Z",
+            "shown_sha256": make_problem(1).shown_sha256, "time": "2026-01-01T00:00:00Z",
         }
     )  # fmt: skip
 

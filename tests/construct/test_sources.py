@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import json
 from datetime import date
 from pathlib import Path
 
@@ -59,6 +60,25 @@ def test_a_file_that_is_gone_has_its_reason(tmp_path: Path) -> None:
     with pytest.raises(Unreadable) as caught:
         source.read()
     assert caught.value.reason == "missing"
+
+
+@pytest.mark.parametrize("name", ["x" * 300 + ".gz", "con\n.gz", ".gz"])
+def test_members_whose_names_no_file_can_have_are_dropped(tmp_path: Path, name: str) -> None:
+    path = tmp_path / "arXiv_src_2401_001.tar"
+    path.write_bytes(tar({name: "x", "2401.00009.gz": "x"}, mode="w"))
+    sources, drops = list_sources([str(path)], {})
+    assert [source.paper_id for source in sources] == ["2401.00009"]
+    assert [drop.reason for drop in drops] == ["unusable_name"]
+
+
+@pytest.mark.parametrize(
+    "fields", [{"license": 5}, {"versions": 7}, {"versions": ["v1"]}, {"title": ["a"]}, {"categories": ["cs.IT"]}]
+)
+def test_metadata_of_another_kind_are_counted_and_not_used(tmp_path: Path, fields: dict[str, object]) -> None:
+    path = tmp_path / "metadata.json"
+    path.write_text(json.dumps({"id": "2401.00001", **fields}) + "\n")
+    found = read_metadata(str(path), ["2401.00001"], {})
+    assert (found.records, found.bad_lines) == ({}, 1)
 
 
 def test_metadata_are_read_for_the_papers_that_are_wanted(tmp_path: Path) -> None:

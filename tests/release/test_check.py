@@ -67,6 +67,19 @@ def leak_of_a_table(copy: Copy) -> None:
     copy.table(layout.PAPERS, lambda rows: rows[2].update(arxiv_id=sentence.upper()))
 
 
+def leak_behind_a_repeated_name(copy: Copy) -> None:
+    """Readers take the last of two values of one name."""
+    sentence = json.dumps(withheld(copy)["background"])
+    copy.text(CC_BY, lambda text: text.replace('"background":', f'"background":{sentence},"background":', 1))
+
+
+def link_to_a_folder(copy: Copy) -> None:
+    outside = copy.folder.parent / "outside"
+    outside.mkdir()
+    (outside / "key").write_text("ghp_" + "a1B2" * 9, encoding="utf-8")
+    copy.path("data/more").symlink_to(outside)
+
+
 def nd_record_in_the_cc_by_file(copy: Copy) -> None:
     problem = withheld(copy)
     record = copy.records(CC_BY)[0]
@@ -132,6 +145,9 @@ def point_elsewhere(copy: Copy) -> None:
 FAULTS = {
     # what must not be public
     "a withheld text in a record": Fault(leak_in_a_record, "leaks", CC_BY, "withheld problem '"),
+    "a withheld text that a repeated name hides": Fault(
+        leak_behind_a_repeated_name, "leaks", CC_BY, "withheld problem '"),
+    "a link to a folder": Fault(link_to_a_folder, "files", "data/more", "not looked into", row=False),
     "nine words of one in a table": Fault(leak_of_a_table, "leaks", layout.PAPERS, "withheld problem '"),
     "a sentence of one in the README": Fault(
         append("README.md", lambda copy: "\n\n" + withheld(copy)["text"].replace(" ", "\n")), "leaks", "README.md",
@@ -213,6 +229,8 @@ FAULTS = {
         "splits", layout.DISJOINT, "is absent", row=False),
     "a difference that does not add up": Fault(
         set_cell(layout.PUBLIC_RESULTS, "delta_pp", "12.5"), "results", layout.PUBLIC_RESULTS, "found 12.50"),
+    "a difference of nothing": Fault(
+        set_cell(layout.PUBLIC_RESULTS, "delta_pp", "nan"), "results", layout.PUBLIC_RESULTS, "found nan"),
     "a cell that is no number": Fault(
         set_cell(layout.PUBLIC_RESULTS, "delta_pp", "many"), "results", layout.PUBLIC_RESULTS, "not a number"),
     "a file that was emptied": Fault(
@@ -247,6 +265,14 @@ def test_a_planted_fault_is_named(copy: Copy, name: str) -> None:
     assert any(fault.says in issue.message and bool(issue.row) == fault.row for issue in named), "\n".join(
         map(str, issues)
     )
+
+
+def test_odd_numbers_and_marks_are_told_not_raised(copy: Copy) -> None:
+    set_cell(FLAGS, "docs_total", "3.0")(copy)
+    assert copy.check().issues
+    copy.path(CC_BY).write_bytes(b"\xef\xbb\xbf" + copy.path(CC_BY).read_bytes())
+    copy.path(layout.PAPERS).write_bytes(b"\xef\xbb\xbf" + copy.path(layout.PAPERS).read_bytes())
+    assert {CC_BY, layout.PAPERS} <= {issue.file for issue in copy.check().issues if issue.check == "rows"}
 
 
 def test_the_release_passes(copy: Copy) -> None:

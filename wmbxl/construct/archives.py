@@ -21,6 +21,7 @@ _NO_SOURCE = (
 )  # fmt: skip
 _GZIP, _PDF, _PS = b"\x1f\x8b", b"%PDF", b"%!PS"
 _SNIFFED = 1024
+LONGEST_NAME = 4096  # characters, as file systems have it
 _SINGLE = "main.tex"  # what a source without an archive around it is called
 
 
@@ -37,8 +38,8 @@ def unpack(data: bytes, limits: Limits) -> dict[str, bytes]:
     ------
     Unreadable
         With the reason: ``pdf_only``, ``postscript_only``, ``withdrawn``, ``not_tex``, ``damaged``, ``empty``; for an
-        unsafe archive ``path_traversal``, ``link``, ``device``, ``sparse``; beyond a limit ``archive_too_large``,
-        ``unpacked_too_large``, ``too_many_members``, ``file_too_large``.
+        unsafe archive ``path_traversal``, ``link``, ``device``, ``sparse``, ``name_too_long``; beyond a limit
+        ``archive_too_large``, ``unpacked_too_large``, ``too_many_members``, ``file_too_large``.
 
     Examples
     --------
@@ -124,6 +125,8 @@ def _members(stream: _Limited, limits: Limits) -> Iterator[tuple[str, bytes]]:
 
 def _check_safe(member: tarfile.TarInfo) -> None:
     name = member.name
+    if len(name) > LONGEST_NAME:
+        raise Unreadable("name_too_long", f"{name[:60]!r}… has {len(name)} characters")
     if name.startswith(("/", "\\")) or ".." in name.replace("\\", "/").split("/") or name[1:2] == ":":
         raise Unreadable("path_traversal", f"{name!r} leads out of the archive")
     if member.issym() or member.islnk():

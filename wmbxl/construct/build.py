@@ -27,7 +27,7 @@ from wmbxl.construct.config import BuildConfig
 from wmbxl.construct.funnel import funnel
 from wmbxl.construct.paper import PaperResult, PaperRun
 from wmbxl.construct.records import Drop, Problem
-from wmbxl.construct.screening.judgements import Judgement, history, latest
+from wmbxl.construct.screening.judgements import Judgement, history, latest, on
 from wmbxl.construct.screening.settlement import STAGE as SCREENING
 from wmbxl.construct.screening.settlement import settle
 from wmbxl.construct.sources import STAGE as SOURCES
@@ -152,7 +152,7 @@ def build(
         keys = _run(connected, [(source, metadata.of(source)) for source in chosen], job, told)
     results = [PaperResult.model_validate_json(out.read(f"{job.papers}/{key}.json")) for key in keys]
     out.remove(REPLAYED)
-    files = _files(config, results, dropped, metadata, since, base, latest(history(out.url)))
+    files = _files(config, results, dropped, metadata, since, base, history(out.url))
     folder = RunFolder(f"{out.url}/v{version}")
     if replay:
         _compare(folder, files)
@@ -258,7 +258,7 @@ def _connected(config: BuildConfig, client: Client | None) -> Iterator[Client]:
 
 def _files(
     config: BuildConfig, results: Iterable[PaperResult], dropped: Sequence[Drop], metadata: Metadata,
-    since: date | None, base: Build | None, judgements: Mapping[str, Mapping[str, Judgement]],
+    since: date | None, base: Build | None, judgements: Sequence[Judgement],
 ) -> dict[str, bytes]:  # fmt: skip
     """Put the version's files together, ``build.json`` last."""
     found = sorted(results, key=lambda result: result.paper.paper_id)
@@ -276,7 +276,9 @@ def _files(
     drops += [drop for drop in repeated.values() if drop.item not in known]
     candidates = [*earlier, *(problem for problem in new if problem.problem_id not in repeated)]
     entered[SCREENING] = len(candidates)
-    released, unreleased = settle(candidates, judgements, config.quality.release == "unreviewed")
+    released, unreleased = settle(
+        candidates, latest(on(candidates, judgements)), config.quality.release == "unreviewed"
+    )
     drops += unreleased
     files = {
         "problems.jsonl": _lines(released),

@@ -182,14 +182,16 @@ def fault(latex: str) -> Fault:
 
 def _displays(flat: Flat, begin: int) -> Iterator[_Find]:
     text, position = flat.text, begin
+    absent: set[str] = set()  # what does not come any more, not to be looked for again
     while match := _DISPLAY.search(text, position):
         position = match.end()
         if not (match["open"] or match["name"]):
             continue
         name = match["open"] or match["name"] + match["star"]
         closing = {r"\[": r"\]", "$$": "$$"}.get(name, f"\\end{{{name}}}")
-        end = text.find(closing, position)
+        end = -1 if closing in absent else text.find(closing, position)
         if end < 0:
+            absent.add(closing)
             continue
         start, body, position = match.start(), text[position:end], end + len(closing)
         yield from _statements(name, body, start, position)

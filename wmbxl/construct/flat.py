@@ -29,7 +29,8 @@ _PLAIN_FILE = re.compile(r"[^\s{}\\%]+")
 _VERBATIM = ("verbatim", "verbatim*", "Verbatim", "lstlisting", "minted", "comment", "filecontents", "filecontents*")
 _NO_ARGUMENT = ("begin", "end", "item", "par")
 _NOT_CONDITIONS = ("iff", "ifthenelse")
-_SCANNED = 3  # characters scanned for arguments, at most, for each one that may be written
+_SCANNED = 3  # characters of arguments and inputs that are read, at most, for each one that may be written
+_LONGEST_VERB = 1000  # characters
 
 
 @dataclass(frozen=True)
@@ -235,7 +236,7 @@ class _Expander:
     def _scan(self, characters: int) -> None:
         self.scanned += characters
         if self.scanned > _SCANNED * self.limits.characters:
-            raise Unreadable("expansion_too_large", "too much read for arguments (limits.characters)")
+            raise Unreadable("expansion_too_large", "too much read for arguments and inputs (limits.characters)")
 
     def _defined_name(self) -> str | None:
         r"""Read the name that a definition gives: ``{\\name}`` or ``\\name``."""
@@ -300,8 +301,8 @@ class _Expander:
     def def_(self, command: str) -> bool:
         frame = self._skip_space()
         name = _NAME.match(frame.text, frame.position)
-        opened = frame.text.find("{", frame.position)
-        if not name or not 0 <= opened < frame.position + 200:
+        opened = frame.text.find("{", frame.position, frame.position + 200)
+        if not name or opened < 0:
             return self._note("definition_left")
         parameters = frame.text[name.end() : opened].strip()
         frame.position = opened
@@ -401,6 +402,7 @@ class _Expander:
         if any(frame.is_file and frame.file == path for frame in self.stack):
             raise Unreadable("input_loop", f"{path!r} is input within itself")
         text = self.tree.text(path)
+        self._scan(len(text))  # one of comments alone writes nothing
         inner = _DOCUMENT.search(text)
         self._push(_Frame(text, path, inner.end() if inner else 0))
         return True
@@ -436,7 +438,7 @@ class _Expander:
     def verb(self, command: str) -> bool:
         frame = self.stack[-1]
         mark = frame.text[frame.position : frame.position + 1]
-        end = frame.text.find(mark, frame.position + 1) if mark else -1
+        end = frame.text.find(mark, frame.position + 1, frame.position + _LONGEST_VERB) if mark else -1
         if end < 0 or "\n" in frame.text[frame.position : end]:
             return False
         frame.position = end + 1

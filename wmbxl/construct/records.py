@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from datetime import date
 from typing import Literal
 
@@ -212,6 +213,11 @@ class Problem(Record):
     span: SourceSpan
     accepted_by: Literal["expert", "config"] | None = None
     reviews: tuple[Review, ...] = ()
+
+    @property
+    def shown_sha256(self) -> str:
+        """A hash of what an expert is asked to judge: the prompt and the key."""
+        return hashlib.sha256(f"{self.prompt}\0{self.correct_answer}".encode()).hexdigest()
 
 
 class Drop(Record):

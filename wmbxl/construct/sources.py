@@ -14,12 +14,14 @@ from typing import Any
 
 import fsspec
 import orjson
+from pydantic import BaseModel
 
 from wmbxl import stores
 from wmbxl.construct.records import Drop, Paper
 from wmbxl.errors import NothingMatches, Unreadable
 
 STAGE = "sources"
+LONGEST_ID = 200  # bytes
 
 _OUTER = re.compile(r"arXiv_src_\d{4}_\d{3}\.tar$")
 _ID = re.compile(
@@ -106,7 +108,8 @@ def list_sources(urls: Sequence[str], storage_options: Mapping[str, Any]) -> tup
     -------
     sources : list of Source
     drops : list of Drop
-        Outer tars that can't be read (``damaged``), and papers that lie there twice (``listed_twice``).
+        Outer tars that can't be read (``damaged``), papers that lie there twice (``listed_twice``), and those whose
+        name can't name a file (``unusable_name``).
 
     Raises
     ------
@@ -134,11 +137,20 @@ def list_sources(urls: Sequence[str], storage_options: Mapping[str, Any]) -> tup
                 drops.append(Drop(stage=STAGE, item=name, reason="damaged", detail=f"{type(error).__name__}: {error}"))
     unique: dict[str, Source] = {}
     for source in sorted(found, key=lambda source: (source.paper_id, str(source))):
+        if not _usable(source.paper_id):
+            shown = ascii(source.paper_id[:LONGEST_ID])
+            drops.append(Drop(stage=STAGE, item=shown, reason="unusable_name", detail="rename the archive"))
+            continue
         if source.paper_id in unique:
             detail = f"{source}; {unique[source.paper_id]} is taken"
             drops.append(Drop(stage=STAGE, item=source.paper_id, reason="listed_twice", detail=detail))
         unique.setdefault(source.paper_id, source)
     return list(unique.values()), drops
+
+
+def _usable(paper_id: str) -> bool:
+    """Whether a file can be named by an id; an archive's members may have names that no file can have."""
+    return 0 < len(paper_id.encode(errors="replace")) <= LONGEST_ID and paper_id.isprintable()
 
 
 def _paths(filesystem: fsspec.AbstractFileSystem, path: str) -> list[str]:
@@ -160,6 +172,16 @@ def _members(filesystem: fsspec.AbstractFileSystem, path: str, whole: Source) ->
                 )  # fmt: skip
 
 
+class _Known(BaseModel):
+    """What has to be right about the fields that are used."""
+
+    title: str | None = None
+    categories: str | None = None
+    license: str | None = None
+    update_date: str | None = None
+    versions: list[dict[str, str]] | None = None
+
+
 @dataclass(frozen=True)
 class Metadata:
     """What the arXiv's metadata say of the papers that are asked for.
@@ -169,7 +191,7 @@ class Metadata:
     records : dict
         By id without version.
     bad_lines : int
-        Lines that are no JSON objects with an id.
+        Lines that are no JSON objects with an id, or whose fields are not what the arXiv's are.
     """
 
     records: Mapping[str, Mapping[str, Any]]
@@ -242,6 +264,7 @@ def read_metadata(url: str | None, wanted: Iterable[str], storage_options: Mappi
                 try:
                     record = orjson.loads(line)
                     if record["id"] in ids:
+                        _Known.model_validate(record)
                         records[record["id"]] = record
                 except (ValueError, KeyError, TypeError):
                     bad += bool(line.strip())

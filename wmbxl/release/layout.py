@@ -30,6 +30,7 @@ MATCHED = "matched_ngrams_capped"  # not told of what is withheld
 MATCHED_CAP = 5
 
 Name = Annotated[str, Field(min_length=1)]
+Whole = Annotated[str, Field(pattern=r"^[0-9]+$")]  # a count in a CSV file
 Split = Literal["train", "test"]
 Cell = Literal["True", "False", ""]  # a label in a CSV file; empty is undecided
 Matched = Annotated[list[str], Field(max_length=MATCHED_CAP)]
@@ -84,8 +85,8 @@ class Flags(Section):
     paper_id: Name
     type: Name
     split: Split
-    hits_total: int
-    docs_total: int
+    hits_total: Whole
+    docs_total: Whole
     auditable: Literal["True", "False"]
     in_S0: Cell
     in_S1: Cell

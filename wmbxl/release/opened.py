@@ -145,7 +145,15 @@ def open_release(folder: str) -> Opened:
     if released:
         issues += _about_tables(files, rows, released)
     tables = None if issues else Tables(released, rows, public)
-    return Opened(root, files, tables, tuple(issues), tuple(hidden))
+    return Opened(root, files, tables, (*_unread(root), *issues), tuple(hidden))
+
+
+def _unread(root: Path) -> Iterator[Issue]:
+    """Yield what is neither a file nor a folder; a link to a file is read like the file."""
+    for path in sorted(root.rglob("*")):
+        if not path.is_file() and (path.is_symlink() or not path.is_dir()):
+            message = "not looked into, since it is a link or a device: put what it leads to here, or delete it"
+            yield Issue("files", path.relative_to(root).as_posix(), message)
 
 
 def _rows(files: Files, issues: list[Issue]) -> Rows:

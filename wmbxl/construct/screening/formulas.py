@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from base64 import b64encode
 from functools import lru_cache
+from itertools import accumulate
 
 from markupsafe import Markup, escape
 
@@ -18,6 +19,7 @@ from wmbxl.extras import needs
 SIZE = 17  # pixels; the page's text has 16
 MARGIN = 1  # pixels that the library leaves around a formula
 LONGEST = 4000  # characters of a formula that is drawn
+DEEPEST = 8  # braces within one another; the library's time doubles and more with every fraction in a fraction
 
 _FORMULA = re.compile(
     r"(?<!\\)\$\$(?P<display>.+?)(?<!\\)\$\$|(?<!\\)\$(?P<inline>.+?)(?<!\\)\$"
@@ -42,14 +44,15 @@ def with_formulas(text: str) -> Markup:
     >>> with_formulas("<b> costs 5")
     Markup('&lt;b&gt; costs 5')
     """
-    made, position = Markup(), 0
+    pieces: list[str] = []
+    position = 0
     for found in _FORMULA.finditer(text):
-        made += escape(text[position : found.start()])
+        pieces.append(escape(text[position : found.start()]))
         held = {name: latex for name, latex in found.groupdict().items() if latex}
         [(name, latex)] = held.items()
-        made += formula(latex, display=name.startswith("display"))
+        pieces.append(formula(latex, display=name.startswith("display")))
         position = found.end()
-    return made + escape(text[position:])
+    return Markup().join([*pieces, escape(text[position:])])
 
 
 @lru_cache(maxsize=4096)
@@ -66,8 +69,8 @@ def formula(latex: str, display: bool = False) -> Markup:
 
 
 def _drawn(latex: str, display: bool) -> tuple[str, float, float]:
-    if len(latex) > LONGEST:
-        raise ValueError("too long")
+    if len(latex) > LONGEST or _depth(latex) > DEEPEST:
+        raise ValueError("too long or too deep")
     ziamath = needs("ziamath", extra="construct", what="the screening page")
     if "&" in latex or r"\\" in latex:
         latex = rf"\begin{{aligned}}{latex}\end{{aligned}}" if r"\begin" not in latex else latex
@@ -75,6 +78,10 @@ def _drawn(latex: str, display: bool) -> tuple[str, float, float]:
     drawing = ziamath.Latex(latex, size=SIZE, inline=not display)
     picture = drawing.svgxml()
     return drawing.svg(), float(picture.attrib["width"]), drawing.getyofst() - MARGIN
+
+
+def _depth(latex: str) -> int:
+    return max(accumulate({"{": 1, "}": -1}.get(character, 0) for character in latex), default=0)
 
 
 def _numbered(latex: str) -> str:

@@ -32,8 +32,17 @@ Kind = TypeVar("Kind", bound=BaseModel)
 
 
 class Judgement(Review):
-    """A review by an expert, with the time of the click. A later one of the same person counts instead."""
+    """A review by an expert, with the time of the click. A later one of the same person counts instead.
 
+    Attributes
+    ----------
+    shown_sha256 : str
+        Of the prompt and key that were judged. Another seed or answer of a model gives a problem of the same id other
+        words; what was said of the old ones is not said of the new ones.
+    time : datetime.datetime
+    """
+
+    shown_sha256: str
     time: datetime
 
 
@@ -68,7 +77,7 @@ class Screening:
                 "not a version of it"
             )
         path = max(versions, key=lambda path: int(path.parent.name[1:]))
-        self.problems = {problem.problem_id: problem for problem in _read_lines(path, Problem)}
+        self.problems = {problem.problem_id: problem for problem in _read_lines(path, path.read_bytes(), Problem)}
 
     def add(self, rater: str, problem_id: str, level: int, decision: str, comment: str) -> Judgement:
         """Keep a judgement; when this returns, it is on the disk.
@@ -100,6 +109,7 @@ class Screening:
                 "level": level,
                 "decision": decision,
                 "comment": comment,
+                "shown_sha256": self.problems[problem_id].shown_sha256,
                 "time": datetime.now(UTC),
             }
         )
@@ -108,7 +118,7 @@ class Screening:
 
     def history(self) -> list[Judgement]:
         """Return all judgements on these problems, in the order of time; those of colleagues on the same folder too."""
-        return [each for each in history(self._folder) if each.problem_id in self.problems]
+        return on(self.problems.values(), history(self._folder))
 
     def current(self) -> dict[str, dict[str, Judgement]]:
         """Return the latest judgement of each rater, by problem and rater."""
@@ -129,6 +139,12 @@ def history(folder: str | Path) -> list[Judgement]:
     files = sorted((Path(folder) / JUDGEMENTS).glob("*.jsonl"))
     found = [each for file in files for each in _read_judgements(file, file.stat().st_size)]
     return sorted(found, key=lambda each: (each.time, each.rater))
+
+
+def on(problems: Iterable[Problem], judgements: Iterable[Judgement]) -> list[Judgement]:
+    """Return the judgements that were made on these problems as they are now."""
+    shown = {problem.problem_id: problem.shown_sha256 for problem in problems}
+    return [each for each in judgements if shown.get(each.problem_id) == each.shown_sha256]
 
 
 def latest(judgements: Iterable[Judgement]) -> dict[str, dict[str, Judgement]]:
@@ -153,13 +169,14 @@ def _append(path: Path, line: str) -> None:
 
 @lru_cache(maxsize=256)
 def _read_judgements(path: Path, size: int) -> Sequence[Judgement]:
-    """Read a rater's file; `size` makes it read again when it has grown."""
-    return _read_lines(path, Judgement)
+    """Read the whole lines of a rater's file; `size` makes it read again when it has grown."""
+    content = path.read_bytes()
+    return _read_lines(path, content[: content.rfind(b"\n") + 1], Judgement)
 
 
-def _read_lines(path: Path, kind: type[Kind]) -> list[Kind]:
+def _read_lines(path: Path, content: bytes, kind: type[Kind]) -> list[Kind]:
     found, issues = [], []
-    for number, line in enumerate(path.read_bytes().split(b"\n"), start=1):
+    for number, line in enumerate(content.split(b"\n"), start=1):
         if line.strip():
             try:
                 found.append(kind.model_validate_json(line))

@@ -119,8 +119,9 @@ class Page(RequestHandler):
     @property
     def rater(self) -> str:
         """The name that the person at this browser gave; empty if none."""
-        raw = self.get_cookie(self._cookie) or ""
-        return bytes.fromhex(raw).decode() if raw else ""
+        with suppress(ValueError):  # a cookie that this page did not set
+            return bytes.fromhex(self.get_cookie(self._cookie) or "").decode()
+        return ""
 
     def show(self, template: str, **facts: Any) -> None:
         """Write a page."""
@@ -194,7 +195,10 @@ class Item(Page):
         """Keep a judgement and go on to the next problem."""
         said = {name: self.get_body_argument(name, "") for name in ("level", "decision", "comment")}
         try:
-            level = int(said["level"]) if said["level"].isdigit() else 0
+            shown_to = self.get_body_argument("rater", "")
+            if shown_to != self.rater:  # the name was changed in another tab
+                raise ValueError(f"This page was shown to {shown_to}, and now {self.rater} judges: decide again.")
+            level = int(said["level"]) if said["level"].isdecimal() else 0
             self.screening.add(self.rater, problem_id, level, said["decision"], said["comment"])
         except ValueError as error:
             self.set_status(400)

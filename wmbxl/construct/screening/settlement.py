@@ -75,4 +75,4 @@ def settle(
 
 
 def _as_review(judgement: Judgement) -> Review:
-    return Review.model_validate(judgement.model_dump(exclude={"time"}))
+    return Review.model_validate(judgement.model_dump(exclude={"time", "shown_sha256"}))

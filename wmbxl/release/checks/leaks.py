@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 import tempfile
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -20,7 +21,7 @@ from wmbxl.release.opened import Issue
 from wmbxl.release.rows import Files
 from wmbxl.release.sources import Problem
 from wmbxl.scan import scan_shard
-from wmbxl.text import Normaliser, ngrams
+from wmbxl.text import Normaliser, ngrams, replace_surrogates
 from wmbxl.types import Shard
 
 NS = (8, 13)
@@ -138,19 +139,15 @@ def _csv_rows(text: str) -> Iterator[Passage]:
 
 
 def _json_text(text: str) -> str:
-    try:
-        return "\n\n".join(_strings(orjson.loads(text)))
-    except orjson.JSONDecodeError:
+    try:  # objects as pairs, since a name that comes twice hides the first value from most readers
+        return replace_surrogates("\n\n".join(_strings(json.loads(text, object_pairs_hook=list))))
+    except (json.JSONDecodeError, RecursionError):
         return text
 
 
 def _strings(value: Any) -> Iterator[str]:
     if isinstance(value, str):
         yield value
-    elif isinstance(value, dict):
-        for name, inner in value.items():
-            yield name
-            yield from _strings(inner)
-    elif isinstance(value, list):
+    elif isinstance(value, list | tuple):
         for inner in value:
             yield from _strings(inner)

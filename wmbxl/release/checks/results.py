@@ -30,5 +30,5 @@ def _sums(path: str, row: Row, left: str, right: str) -> Iterator[Issue]:
     except ValueError as error:
         yield Issue("results", path, f"not a number: {error}", row.line)
     else:
-        if abs(expected - found) > _ROUNDED:
+        if not abs(expected - found) <= _ROUNDED:  # nor is it if one is NaN
             yield Issue("results", path, f"expected delta_pp = {expected:.2f}, found {found:.2f}", row.line)
