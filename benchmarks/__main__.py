@@ -15,7 +15,7 @@ import tempfile
 from pathlib import Path
 
 from benchmarks import growth, inputs, memory, pieces, scaling, throughput
-from benchmarks.figures import machine
+from benchmarks.figures import clean_up_when_terminated, machine
 
 FAMILIES = {module.__name__.rpartition(".")[2]: module for module in (throughput, growth, memory, scaling, pieces)}
 
@@ -25,6 +25,7 @@ def main() -> None:
     parser.add_argument("families", nargs="*", metavar="FAMILY", help="what to measure")
     inputs.add_options(parser)
     given = parser.parse_args()
+    clean_up_when_terminated()
     unknown = set(given.families) - set(FAMILIES)
     if unknown:
         parser.error(f"no such family: {', '.join(unknown)}; there are {', '.join(FAMILIES)}")

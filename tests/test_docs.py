@@ -39,10 +39,7 @@ NOTEBOOKS = sorted((ROOT / "examples").glob("*.ipynb"))
 # Options of other programs that pages mention.
 FOREIGN = {
     "--python",
-    "--keys",
-    "--kills",
-    "--outages",
-    "--resets",
+    "--counts",
     "--group",
     "--upgrade",
     "--strict",

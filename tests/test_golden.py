@@ -10,14 +10,10 @@ import pytest
 from backports import zstd
 
 import wmbxl
+from tests.golden import NS, assert_golden
 from tests.s3 import Server
 from wmbxl.metadata import metadata_table
 from wmbxl.scan import scan_shard
-
-NS = (8, 10, 12, 13, 15)
-COLUMNS = [
-    "n_grams_total", "n_grams_unique", "hits_total", "docs_total", "unique_ngrams_total", "in_S0", "in_S1",
-]  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -28,14 +24,6 @@ def benchmark(shared: Path) -> wmbxl.Benchmark:
 @pytest.fixture(scope="module")
 def index(benchmark: wmbxl.Benchmark) -> wmbxl.ProbeIndex:
     return wmbxl.ProbeIndex.build(benchmark, NS)
-
-
-def assert_golden(metadata: pd.DataFrame, shared: Path) -> None:
-    golden = pd.read_parquet(shared / "golden/latex_combined.parquet")
-    joined = golden.merge(metadata, on=["problem_id", "n"], suffixes=("", "_found"), validate="1:1")
-    assert len(joined) == len(golden) == len(metadata) == 13_240
-    for name in COLUMNS:
-        assert (joined[name] == joined[f"{name}_found"]).all(), name
 
 
 @pytest.mark.parametrize("workers", [1, 2])

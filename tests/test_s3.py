@@ -12,6 +12,7 @@ from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
+import s3fs
 import tenacity
 import yaml
 from botocore.exceptions import ClientError
@@ -21,10 +22,11 @@ from distributed import Client, LocalCluster
 import wmbxl
 from tests.s3 import KEY, SECRET, Faults, Proxy, Server
 from tests.support import as_jsonl, make_benchmark, make_documents, table_bytes, write_benchmark, write_corpus
-from wmbxl import readers, stores
+from wmbxl import ahead, readers, stores
 from wmbxl.batches import Account
 from wmbxl.cli import main
 from wmbxl.errors import UsageError, WmbxlError
+from wmbxl.filesystems import masked
 from wmbxl.folder import RunFolder
 from wmbxl.scan import scan_shard
 from wmbxl.watch import Watch
@@ -120,15 +122,28 @@ def test_the_secret_is_written_nowhere(s3: Server, place: str, tmp_path: Path) -
     assert any(b"broken.jsonl.gz" in text for text in told)  # there is something to see
     for content in (*objects.values(), *told):
         assert SECRET.encode() not in content
-    environment |= {
+    assert "wmbxl report s3://runs/secret --config audit.yaml" in ran.stdout
+    in_environment = {
         "AWS_ACCESS_KEY_ID": KEY, "AWS_SECRET_ACCESS_KEY": SECRET, "AWS_ENDPOINT_URL": s3.options()["endpoint_url"],
     }  # fmt: skip
-    # The environment alone will do.
-    for verb in (["status", "s3://runs/secret"], ["recheck", "s3://runs/secret"]):
-        command = [sys.executable, "-m", "wmbxl", *verb]
-        ran = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True)
-        assert ran.returncode == (3 if verb[0] == "status" else 0), ran.stderr
-        assert SECRET not in ran.stdout + ran.stderr
+    # The file of the audit will do, and so will the environment alone.
+    stored = str(tmp_path / "audit.yaml")
+    Path(stored).write_text(yaml.safe_dump({**settings, "benchmark": None}))
+    views = str(tmp_path / "views")
+    for options, variables in ((["--config", stored], {}), ([], in_environment)):
+        for verb, *more in (
+            ["status", "s3://runs/secret"], ["recheck", "s3://runs/secret"], ["report", "s3://runs/secret"],
+            ["export", "s3://runs/secret"], ["export", "s3://runs/secret", "--format", "csv", "--out", "s3://runs/csv"],
+            ["views", "--audit", "s3://runs/secret", "--undecided", "exclude", "--out", views],
+        ):  # fmt: skip
+            s3fs.S3FileSystem.clear_instance_cache()
+            done = CliRunner().invoke(main, [verb, *more, *options], env=variables)
+            assert done.exit_code == (3 if verb == "status" else 0), done.output
+            assert SECRET not in done.output
+    objects = s3.read_all("runs/secret") | s3.read_all("runs/csv")
+    assert {"report.html", "release-n13/contamination-audit.csv", "metadata.csv"} <= set(objects)
+    for content in (*objects.values(), *(path.read_bytes() for path in Path(views).iterdir())):
+        assert SECRET.encode() not in content
 
 
 @pytest.mark.parametrize(
@@ -139,6 +154,46 @@ def test_mistakes_in_a_settings_file_dont_show_the_secret(tmp_path: Path, text: 
     ran = CliRunner().invoke(main, ["audit", str(tmp_path / "audit.yaml")])
     assert ran.exit_code == 2
     assert SECRET not in ran.output
+
+
+CREDENTIALS = [
+    f"s3://{KEY}:{SECRET}@corpora/a.jsonl", f"s3://{KEY}:slash/{SECRET}@corpora/a.jsonl",
+    f"s3://{SECRET}@corpora/a.jsonl", f"https://{SECRET}@host/a.jsonl", f"http://user:{SECRET}@host/a.jsonl",
+    f"simplecache::https://user:{SECRET}@host/a.jsonl", f"sftp://user:{SECRET}@host/a.jsonl",
+    f"https://host/a.jsonl?part=1&X-Amz-Signature={SECRET}", f"https://host/a.jsonl?sig={SECRET}&part=1",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("url", CREDENTIALS)
+def test_credentials_in_a_url_are_refused_and_not_shown(tmp_path: Path, url: str) -> None:
+    benchmark = str(write_benchmark(tmp_path / "problems.jsonl", make_benchmark()))
+    corpus = str(write_corpus(tmp_path / "corpus", make_benchmark(), shards=1, documents=1))
+    out = str(tmp_path / "out")
+    for command in (
+        ["audit", "--benchmark", url, "--corpus", f"c={corpus}", "--out", out],
+        ["audit", "--benchmark", benchmark, "--corpus", f"c={url}", "--out", out],
+        ["plan", "--benchmark", benchmark, "--corpus", f"c={corpus}", "--out", url],
+        *([verb, url] for verb in ("status", "report", "export", "recheck", "corpora")),
+        ["views", "--audit", url, "--out", out],
+    ):
+        ran = CliRunner().invoke(main, command)
+        assert ran.exit_code == 2, (command, ran.output)
+        assert "***" in ran.output and "storage_options" in ran.output
+        assert SECRET not in ran.output
+    assert not Path(out).exists()
+    (tmp_path / "audit.yaml").write_text(yaml.safe_dump({"benchmark": [url], "corpora": url, "out": {"out": url}}))
+    ran = CliRunner().invoke(main, ["audit", str(tmp_path / "audit.yaml")])
+    assert ran.exit_code == 2
+    assert SECRET not in ran.output
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["s3://bucket/a@b:c", "abfs://container@account/x", "ssh://user@host/x", "github://owner:name@branch/x", "/a:b@c",
+     "hf://datasets/owner/name@main/x", "https://host:80/a:b@c?part=1", "s3://arn:aws:s3:x:1:accesspoint/n/k@1"],
+)  # fmt: skip
+def test_other_signs_in_a_url_are_left_alone(url: str) -> None:
+    assert masked(url) == url
 
 
 # ---------------------------------------------------------------- credentials
@@ -187,7 +242,9 @@ def test_only_one_layer_retries(s3: Server, large: str, proxy: Proxy, no_waits: 
     proxy.faults = Faults(refused=True)
     found = scan_shard(shard, wmbxl.ProbeIndex.build(make_benchmark(), NS))
     assert set(found.faults) == {"io_error"}
-    assert proxy.struck <= 2 * stores.TRIES  # aiohttp asks a second time at once where a connection breaks
+    # The first try asks for all that is read ahead, the others for two ranges. aiohttp asks again at once where a
+    # connection breaks.
+    assert proxy.struck <= 2 * (ahead.AHEAD + 1 + 2 * (stores.TRIES - 1))
 
 
 def test_a_server_that_is_gone(s3: Server, large: str, no_waits: None) -> None:
@@ -243,7 +300,7 @@ def test_an_object_that_changed_since_it_was_listed(s3: Server, place: str) -> N
 
 def test_an_object_that_changes_while_it_is_read(s3: Server, large: str) -> None:
     (shard,) = wmbxl.Corpus("c", large, storage_options=s3.options()).shards(1 << 40)
-    s3.files.pipe_file(large, s3.files.cat_file(large) * 6)
+    s3.files.pipe_file(large, s3.files.cat_file(large) * 9)  # more than is read ahead
     (shard,) = wmbxl.Corpus("c", large, storage_options=s3.options()).shards(1 << 40)
     account = Account()
     batches = readers.read(shard, account)
@@ -253,6 +310,15 @@ def test_an_object_that_changes_while_it_is_read(s3: Server, large: str) -> None
         pass
     assert account.fault is not None
     assert account.fault.reason == "changed"
+
+
+def test_what_a_listing_told_is_not_asked_for_again(s3: Server, large: str, proxy: Proxy) -> None:
+    """Each request costs a store's latency."""
+    (shard,) = wmbxl.Corpus("c", large, storage_options=s3.options(proxy.port)).shards(1 << 40)
+    proxy.heads.clear()
+    assert not scan_shard(shard, wmbxl.ProbeIndex.build(make_benchmark(), NS)).faults
+    assert len(proxy.heads) == 2 + -(-(shard.size - ahead.RANGE * 3 // 4) // ahead.RANGE)
+    assert all(head.startswith(b"GET ") and b"if-match: " in head.lower() for head in proxy.heads)
 
 
 # ---------------------------------------------------------------- checkpoints

@@ -9,14 +9,17 @@ from typing import Any
 
 from fsspec.caching import BaseCache, register_cache
 
+# At 50 ms before the first byte, and 60 MB/s for each connection as S3 gives it, a range takes 0.12 s. Eight at once
+# bring 280 MB/s, which is about what one core scans of plain text at most.
 RANGE = 4 << 20  # bytes of a request
-AHEAD = 4  # requests under way at once: one connection to S3 is slower than a scan
+AHEAD = 8  # requests under way at once
 
 
 class ReadAhead(BaseCache):  # type: ignore[misc]
     """A cache, as fsspec calls it, for a file that is read forward; at most `AHEAD` + 1 ranges are in memory.
 
-    (fsspec's own "readahead" waits for each range, and its "background" fetches one at a time.)
+    The first two ranges are a quarter and a half of the others, so that there is soon something to do. (fsspec's own
+    "readahead" waits for each range, and its "background" fetches one at a time.)
 
     Parameters
     ----------
@@ -28,16 +31,21 @@ class ReadAhead(BaseCache):  # type: ignore[misc]
         Bytes of the file.
     stop : int
         Position behind which nothing is fetched before it is asked for; negative for the end of the file.
+    forward : bool
+        Whether it is known that the file is read forward. Else that has to show before much is fetched.
     """
 
     name = "wmbxl_ahead"
 
-    def __init__(self, blocksize: int, fetcher: Callable[[int, int], bytes], size: int, stop: int = -1) -> None:
+    def __init__(
+        self, blocksize: int, fetcher: Callable[[int, int], bytes], size: int, stop: int = -1, forward: bool = False
+    ) -> None:
         super().__init__(blocksize, fetcher, size)
         self._stop = size if stop < 0 else min(stop, size)
         self._pool = ThreadPoolExecutor(AHEAD)
         self._ranges: deque[tuple[int, int, Future[bytes]]] = deque()  # begin, end; one behind the other
-        self._at_once = 1  # grows while the file is read forward, so that a look at its end fetches little
+        self._asked = 0  # ranges, in a row
+        self._at_once = AHEAD if forward else 1  # grows while the file is read forward
 
     def _fetch(self, start: int | None, end: int | None) -> bytes:
         start = start or 0
@@ -59,14 +67,16 @@ class ReadAhead(BaseCache):  # type: ignore[misc]
 
     def _ask(self, begin: int, wanted: int) -> None:
         """Fetch a range, up to `stop` unless more is wanted."""
-        end = min(begin + self.blocksize, max(wanted, self._stop))
+        size = max(1, self.blocksize >> max(0, 2 - self._asked))
+        end = min(begin + size, max(wanted, self._stop))
+        self._asked += 1
         self._ranges.append((begin, end, self._pool.submit(self.fetcher, begin, end)))
 
     def _forget(self) -> None:
         for *_, future in self._ranges:
             future.cancel()
         self._ranges.clear()
-        self._at_once = 1
+        self._asked, self._at_once = 0, 1
 
     def close(self) -> None:
         """Give up what is under way."""
@@ -77,6 +87,6 @@ class ReadAhead(BaseCache):  # type: ignore[misc]
 register_cache(ReadAhead, clobber=True)
 
 
-def options(stop: int) -> dict[str, Any]:
+def options(stop: int, forward: bool) -> dict[str, Any]:
     """Return how a filesystem is asked to open a file that is read like this."""
-    return {"block_size": RANGE, "cache_type": ReadAhead.name, "cache_options": {"stop": stop}}
+    return {"block_size": RANGE, "cache_type": ReadAhead.name, "cache_options": {"stop": stop, "forward": forward}}

@@ -81,7 +81,7 @@ _END_OF_STREAM = b"\xff\xff\xff\xff\0\0\0\0"
 
 
 def _file(shard: Shard) -> pa.PythonFile:
-    return pa.PythonFile(streams.Source(shard.url, shard.options.storage_options), mode="r")
+    return pa.PythonFile(streams.Source.of(shard), mode="r")
 
 
 def _broken(shard: Shard, error: Exception) -> Unreadable:

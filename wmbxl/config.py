@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from pydantic import AliasChoices, Field, field_validator
+from pydantic import AliasChoices, ConfigDict, Field, field_validator
 
 from wmbxl.benchmark import Benchmark, read_benchmark
 from wmbxl.corpus import BLOCK_SIZE, Corpus
 from wmbxl.kernels import LONGEST_N
 from wmbxl.scan import EVIDENCE_CAP
-from wmbxl.settings import Section, check, say_issue
+from wmbxl.settings import Section, check, read_yaml, say_issue
 from wmbxl.text import Profile
 from wmbxl.types import Role
 
@@ -80,6 +80,50 @@ class AuditConfig(Section):
     def make_corpora(self) -> list[Corpus]:
         """Make the corpora."""
         return [Corpus(**corpus.model_dump()) for corpus in self.corpora]
+
+
+class _CorpusStore(Section):
+    model_config = ConfigDict(extra="ignore")
+
+    name: str
+    storage_options: dict[str, Any] = Field(default={}, repr=False)
+
+
+class Stores(Section):
+    """What a file of settings says of how stores are reached; all else in it may be there or not.
+
+    Attributes
+    ----------
+    storage_options : dict
+        For the run folder.
+    corpora : list
+        Each with its `name` and `storage_options`.
+    """
+
+    model_config = ConfigDict(extra="ignore")
+
+    storage_options: dict[str, Any] = Field(default={}, repr=False)
+    corpora: list[_CorpusStore] = Field(default=[])
+
+    @property
+    def given(self) -> bool:
+        """Whether there are any options."""
+        return bool(self.storage_options) or any(self.by_corpus.values())
+
+    @property
+    def by_corpus(self) -> dict[str, dict[str, Any]]:
+        """Storage options by the corpus's name."""
+        return {corpus.name: corpus.storage_options for corpus in self.corpora}
+
+
+def read_stores(path: str | None) -> Stores:
+    """Read how the stores of an audit are reached; without a file, their environment has to say it.
+
+    Raises
+    ------
+    UsageError
+    """
+    return check(Stores, read_yaml(path), path, _say) if path else Stores()
 
 
 def validate(content: dict[str, Any], where: str) -> AuditConfig:

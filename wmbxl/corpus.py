@@ -168,7 +168,7 @@ def _frame(shard: Shard) -> pd.DataFrame:
 
 def _cut(shard: Shard, block_size: int) -> list[Shard]:
     """Cut a file into pieces of about `block_size` bytes, if its format allows it."""
-    source = streams.Source(shard.url, shard.options.storage_options, stop=formats.HEAD)
+    source = streams.Source.of(shard, stop=formats.HEAD)
     try:
         head = source.read(formats.HEAD)
         if formats.codec_of(head):

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import codecs
 import json
+import posixpath
 import re
 from dataclasses import dataclass
-from pathlib import PurePosixPath
 from typing import Literal
 
 from wmbxl.errors import Unreadable
@@ -50,24 +50,34 @@ _LFS = re.compile(rb"version https://git-lfs\.github\.com/spec/")
 _TEXT_SUFFIXES = (".txt", ".tex", ".md")
 _TABLE_SUFFIXES = (".csv", ".tsv")
 SIDE_FILES = ("dataset_info.json", "state.json", "dataset_dict.json", "dataset_infos.json")
-_RECORD_SUFFIXES = (".jsonl", ".ndjson", ".json", ".parquet", ".arrow", ".feather", ".ipc")
+_COLUMN_SUFFIXES = (".parquet", ".arrow", ".feather", ".ipc")
+_RECORD_SUFFIXES = (".jsonl", ".ndjson", ".json", *_COLUMN_SUFFIXES)
 
 
 def stem(url: str) -> str:
     """Return the file's name in lower case without its compression suffix."""
-    name = PurePosixPath(url.split("?", maxsplit=1)[0]).name.lower()
-    suffix = PurePosixPath(name).suffix
-    return name.removesuffix(suffix) if suffix in _SUFFIXES else name
+    name = _name(url)
+    plain, suffix = posixpath.splitext(name)
+    return plain if suffix in _SUFFIXES else name
 
 
 def named_codec(url: str) -> Codec | None:
     """Return the compression that the file's name promises."""
-    return _SUFFIXES.get(PurePosixPath(url.split("?", maxsplit=1)[0]).suffix.lower())
+    return _SUFFIXES.get(posixpath.splitext(_name(url))[1])
+
+
+def _name(url: str) -> str:
+    return posixpath.basename(url.split("?", maxsplit=1)[0]).lower()  # pathlib takes ten times as long
 
 
 def named_records(url: str) -> bool:
     """Whether the name says that the file holds records."""
     return stem(url).endswith(_RECORD_SUFFIXES)
+
+
+def named_columns(url: str) -> bool:
+    """Whether the name says that the file is Parquet or Arrow, which are not read from their start."""
+    return stem(url).endswith(_COLUMN_SUFFIXES)
 
 
 def named_text(url: str) -> bool:

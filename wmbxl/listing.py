@@ -9,7 +9,7 @@ from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -80,6 +80,8 @@ def _expand(corpus: str, url: str, options: ReadOptions) -> tuple[pa.Table, list
             info = stores.retry(filesystem.info, root)
             return _table(corpus, filesystem, [{**info, "real": os.path.realpath(info["name"])}], options), []
         files = _table(corpus, filesystem, entries, options)
+    except UsageError:
+        raise
     except Exception as error:  # each store has errors of its own
         if isinstance(stores.real_error(error), FileNotFoundError):
             return _table(corpus, filesystem, [], options), []
@@ -204,8 +206,8 @@ def _choose(files: pa.Table, base: str) -> tuple[pa.Table, list[LeftOut]]:
 
 def _aside(url: str, base: str) -> str | None:
     """Return why a file in a folder is no data, or None."""
-    parts = PurePosixPath(url.removeprefix(base).strip("/")).parts
-    name = parts[-1] if parts else ""
+    parts = url.removeprefix(base).strip("/").split("/")
+    name = parts[-1]
     if any(part.startswith(".") for part in parts):
         return "hidden"
     if any(part.startswith("_") for part in parts):

@@ -25,7 +25,7 @@ def read(shard: Shard, account: Account) -> Iterator[Batch]:
     account.file_bytes = _size(shard)
     if shard.size < 0:  # the listing didn't say
         with contextlib.suppress(Unreadable):
-            account.file_bytes = streams.Source(shard.url, shard.options.storage_options).size
+            account.file_bytes = streams.Source.of(shard).size
     try:
         if shard.unit == "row_groups":
             yield from columns.parquet(shard, account)
@@ -59,6 +59,8 @@ def _changed(shard: Shard) -> Unreadable | None:
         return None
     try:
         filesystem, path = stores.locate(shard.url, shard.options.storage_options)
+        if stores.same_throughout(filesystem, shard.size, shard.version):
+            return None
         filesystem.invalidate_cache()
         info = stores.retry(filesystem.info, path)
     except Exception as error:
@@ -92,7 +94,7 @@ def open_stream(shard: Shard, account: Account) -> tuple[streams.Chunks, formats
     Unreadable
         If the file can't be opened or its format is refused.
     """
-    source = streams.Source(shard.url, shard.options.storage_options)
+    source = streams.Source.of(shard, forward=not formats.named_columns(shard.url))
     account.consumed = lambda: source.position
     packed = source.read()
     codec = formats.codec_of(packed)
@@ -121,7 +123,7 @@ def open_stream(shard: Shard, account: Account) -> tuple[streams.Chunks, formats
 
 def _empty(url: str) -> formats.Format:
     """Return the format of a file of no bytes; a container can't be empty."""
-    if formats.named_codec(url) or formats.stem(url).endswith((".parquet", ".arrow", ".feather", ".ipc")):
+    if formats.named_codec(url) or formats.named_columns(url):
         raise Unreadable(
             "empty_file",
             f"{url}: 0 bytes, where its name promises a container: download it again",
@@ -133,7 +135,7 @@ def _empty(url: str) -> formats.Format:
 def _stream(shard: Shard, account: Account) -> Iterator[Batch]:
     if not shard.whole:
         stop = shard.size if shard.stop < 0 else shard.stop
-        source = streams.Source(shard.url, shard.options.storage_options, max(0, shard.start - 1), stop)
+        source = streams.Source.of(shard, max(0, shard.start - 1), stop, forward=True)
         account.consumed = lambda: source.position - shard.start
         yield from jsonl.batches_of(jsonl.lines(streams.owned_lines(source, shard.start, stop)), shard.options, account)
         return

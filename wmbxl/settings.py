@@ -11,6 +11,7 @@ import yaml
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from wmbxl.errors import UsageError
+from wmbxl.filesystems import masked
 
 
 class Section(BaseModel):
@@ -68,4 +69,4 @@ def say_issue(issue: Any, known: Iterable[str]) -> str:
     if not place:
         return message
     told = issue["type"] != "missing" and "storage_options" not in issue["loc"]  # which may hold secrets
-    return f"{place}: {message}" + (f" (found {issue['input']!r:.60})" if told else "")
+    return f"{place}: {message}" + (f" (found {masked(repr(issue['input'])):.60})" if told else "")

@@ -76,6 +76,25 @@ def _speaks(filesystem: AbstractFileSystem, name: str) -> bool:
     return name in ((protocol,) if isinstance(protocol, str) else protocol)
 
 
+def open_listed(filesystem: AbstractFileSystem, path: str, size: int, version: str, **how: Any) -> Any:
+    """Open a file; an object of S3 whose size and etag a listing told isn't asked for them again.
+
+    Each read of such an object is on condition that it is still the same one.
+    """
+    if not same_throughout(filesystem, size, version):
+        return filesystem.open(path, "rb", **how)
+    file = filesystem.open(path, "rb", size=size, **how)
+    file.details = {"name": path, "size": size, "ETag": version}
+    if not getattr(filesystem, "local_expiry_check", False):  # s3fs compares etags itself then
+        file.req_kw = file.read_kw = {**file.req_kw, "IfMatch": version}
+    return file
+
+
+def same_throughout(filesystem: AbstractFileSystem, size: int, version: str) -> bool:
+    """Whether `open_listed` lets nobody read another version of a file than the one that was listed."""
+    return is_s3(filesystem) and size > 0 and bool(version)
+
+
 def real_error(error: BaseException) -> BaseException:
     """Return what happened: fsspec calls a file missing when its HTTP server could not be reached."""
     cause = error.__cause__

@@ -17,8 +17,9 @@ from isal import igzip_lib
 from wmbxl import ahead
 from wmbxl.errors import Unreadable
 from wmbxl.formats import Codec, codec_of
-from wmbxl.stores import is_local, locate, retry, unreadable
+from wmbxl.stores import is_local, locate, open_listed, retry, same_throughout, unreadable
 from wmbxl.text import replace_surrogates
+from wmbxl.types import Shard
 
 if sys.version_info >= (3, 14):
     from compression import zstd
@@ -41,14 +42,29 @@ class Source:
         The first byte to read.
     stop : int
         Where reading will probably end, so that a store isn't asked for more; negative for the end of the file.
+    forward : bool
+        Whether all will be read, from the first byte to the last, so that a store can be asked for much at once.
+    listed : tuple of int and str
+        Size and version of the file when it was listed; -1 and nothing if unknown.
     """
 
-    def __init__(self, url: str, storage_options: dict[str, Any], position: int = 0, stop: int = -1) -> None:
+    def __init__(
+        self, url: str, storage_options: dict[str, Any], position: int = 0, stop: int = -1, forward: bool = False,
+        listed: tuple[int, str] = (-1, ""),
+    ) -> None:  # fmt: skip
         self.url = url
         self.position = position
         self.stop = stop
+        self.forward = forward
+        self.listed = listed
         self.storage_options = storage_options
         self._file: IO[bytes] | None = None
+
+    @classmethod
+    def of(cls, shard: Shard, position: int = 0, stop: int = -1, forward: bool = False) -> Source:
+        """Return the file that a shard is, or is a piece of."""
+        listed = (shard.size, shard.version)
+        return cls(shard.url, shard.options.storage_options, position, stop, forward, listed)
 
     def read(self, size: int = BLOCK) -> bytes:
         """Return the next bytes, at most `size` (all, if negative); none at the end of the file.
@@ -71,12 +87,13 @@ class Source:
         try:
             if self._file is None:
                 filesystem, path = locate(self.url, self.storage_options)
-                how = {} if is_local(filesystem) else ahead.options(self.stop)
-                self._file = filesystem.open(path, "rb", **how)
+                how = {} if is_local(filesystem) else ahead.options(self.stop, self.forward)
+                self._file = open_listed(filesystem, path, *self.listed, **how)
                 self._file.seek(self.position)
             return self._file.read(size)
         except Exception:
             self.close()
+            self.forward = False  # a store in trouble is not asked for much at once
             raise
 
     closed = False  # as files have it: Arrow asks
@@ -110,6 +127,8 @@ class Source:
         """Bytes of the file."""
         try:
             filesystem, path = locate(self.url, self.storage_options)
+            if same_throughout(filesystem, *self.listed):
+                return self.listed[0]
             return int(retry(filesystem.size, path))
         except Exception as error:
             raise unreadable(self.url, error) from error
@@ -290,7 +309,7 @@ def _salvage(
     `faulty` on in smaller steps, and once more in steps of a byte.
     """
     for step in (4096, 1):
-        again = Source(source.url, source.storage_options, begin)
+        again = Source(source.url, source.storage_options, begin, listed=source.listed)
         decompressor = compression.make(window)
         seen = 0
         try:

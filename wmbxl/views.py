@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -91,13 +91,15 @@ class SnapshotViews:
     after: View
 
 
-def read_metadata(audit: str) -> pd.DataFrame:
+def read_metadata(audit: str, storage_options: Mapping[str, Any] | None = None) -> pd.DataFrame:
     """Read the metadata table of an audit folder.
 
     Parameters
     ----------
     audit : str
         The folder that ``wmbxl audit`` wrote, local or anywhere fsspec reaches.
+    storage_options : mapping, optional
+        For fsspec.
 
     Returns
     -------
@@ -111,7 +113,7 @@ def read_metadata(audit: str) -> pd.DataFrame:
     UsageError
         The audit is still running, or the table lacks a column.
     """
-    fs, root = filesystem_of(audit)
+    fs, root = filesystem_of(audit, **(storage_options or {}))
     if not fs.exists(f"{root}/metadata.parquet"):
         raise NothingMatches(
             f"{audit}: no metadata.parquet in this folder. Give --audit the folder that `wmbxl audit` wrote."

@@ -8,10 +8,24 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from wmbxl.scan import Progress
+
+REMEMBERED = 8192  # finished tasks: many more than are under way at once, and only these can be done again
+
+
+@dataclass
+class _Reading:
+    """A task that a worker is at."""
+
+    worker: str
+    progress: Progress = field(default_factory=Progress)
+
 
 @dataclass
 class Watch:
     """The state of a run, or of its part on one corpus, kept up to date by the events that workers send.
+
+    What is done again, because a worker was lost with what it was at or held, counts once.
 
     Attributes
     ----------
@@ -52,32 +66,58 @@ class Watch:
     started: float = field(default_factory=time.monotonic)
     told: float | None = None
     ended: float | None = None
-    _reading: dict[str, int] = field(default_factory=dict)
+    _reading: dict[str, _Reading] = field(default_factory=dict)
+    _finished: dict[str, None] = field(default_factory=dict)  # the latest tasks, in order
+
+    def counts(self, event: Mapping[str, Any]) -> bool:
+        """Whether an event tells of work that no other one told of, or will tell of."""
+        reading = self._reading.get(event["task"])
+        given_up = event["kind"] == "batch" and reading is not None and reading.worker != event["worker"]
+        return event["task"] not in self._finished and not given_up
 
     def take(self, event: Mapping[str, Any]) -> None:
         """Take up an event of a worker."""
         self.told = self.told or time.monotonic()
+        if not self.counts(event):
+            return
+        task = event["task"]
         match event["kind"]:
-            case "start":  # the second time if the first worker was lost
-                self._reading[event["task"]] = 0
+            case "start":
+                if lost := self._reading.get(task):
+                    self._count(lost.progress, -1)
+                self._reading[task] = _Reading(event["worker"])
             case "batch":
-                self.documents += event["documents"]
-                self.windows += event["windows"]
-                self._reading[event["task"]] = self._reading.get(event["task"], 0) + event["file_bytes"]
+                step = Progress(event["file_bytes"], event["documents"], event["windows"])
+                self._reading.setdefault(task, _Reading(event["worker"])).progress += step
+                self._count(step, 1)
             case "task":
-                self._reading.pop(event["task"], None)
-                self.file_bytes_done += event["file_bytes"]
-                self.pieces_done += event["pieces"]
-                if event["resumed"]:
-                    self.pieces_resumed += event["pieces"]
-                    self.file_bytes_resumed += event["file_bytes"]
-                self.flagged.update(event["flagged"])
-                self.unread.update(event["unread"])
+                self._finish(event)
+
+    def _count(self, progress: Progress, sign: int) -> None:
+        self.documents += sign * progress.documents
+        self.windows += sign * progress.windows
+
+    def _finish(self, event: Mapping[str, Any]) -> None:
+        """Take up the end of a task."""
+        self._reading.pop(event["task"], None)
+        self._finished[event["task"]] = None
+        if len(self._finished) > REMEMBERED:
+            del self._finished[next(iter(self._finished))]
+        self.file_bytes_done += event["file_bytes"]
+        self.pieces_done += event["pieces"]
+        if event["resumed"]:
+            self.pieces_resumed += event["pieces"]
+            self.file_bytes_resumed += event["file_bytes"]
+        self.flagged.update(event["flagged"])
+        self.unread.update(event["unread"])
 
     @property
     def file_bytes_read(self) -> int:
         """Bytes read, with those of pieces that are being read."""
-        return min(self.file_bytes, self.file_bytes_done + sum(self._reading.values()))
+        return min(
+            self.file_bytes,
+            self.file_bytes_done + sum(reading.progress.file_bytes for reading in self._reading.values()),
+        )
 
     @property
     def share(self) -> float:

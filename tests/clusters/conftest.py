@@ -1,20 +1,26 @@
-"""An audit that others are compared with."""
+"""An audit that others are compared with, and clusters to run them on."""
 
 from __future__ import annotations
 
 import os
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 import yaml
 
+from tests.clusters import slurm
 from tests.support import make_benchmark, write_benchmark, write_corpus
 
 INTERPRETED = {**os.environ, "NUMBA_DISABLE_JIT": "1"}  # on this little data quicker than to compile
+
+SLURM = {
+    "kind": "slurm", "cores": 1, "memory": "1GB", "walltime": "00:20:00", "interface": "lo",
+    "prologue": ["export NUMBA_DISABLE_JIT=1"],
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -62,3 +68,15 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Place:
     done = made.audit("calm", "--workers", "2")
     assert done.returncode == 0, done.stderr
     return made
+
+
+@pytest.fixture(scope="package")
+def environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
+    """A running Slurm, as the environment in which its commands find it."""
+    if reason := slurm.missing():
+        pytest.skip(reason)
+    folder = tmp_path_factory.mktemp("slurm")
+    (folder / "wmbxl").write_text(f'#!/bin/sh\nexec "{sys.executable}" -m wmbxl "$@"\n')
+    (folder / "wmbxl").chmod(0o755)
+    with slurm.running(folder) as found:
+        yield {**INTERPRETED, **found, "PATH": f"{folder}:{found['PATH']}"}

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import shutil
+import socket
 import subprocess
 import sys
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 
 PORT = 8786
 
@@ -43,9 +47,25 @@ class Network:
         """Return a command as it runs on a host; 0 is the hub."""
         return ["ip", "netns", "exec", f"{self.name}-{host}", *command]
 
+    def hub(self, host: int) -> str:
+        """Return the hub's address as a host knows it."""
+        return f"10.77.{max(1, host)}.1"
+
     def scheduler(self, host: int) -> str:
         """Return the scheduler's address as a host knows it."""
-        return f"tcp://10.77.{max(1, host)}.1:{PORT}"
+        return f"tcp://{self.hub(host)}:{PORT}"
+
+    def listen(self) -> socket.socket:
+        """Return a socket of this process that listens on the hub, where all hosts reach it."""
+        # A socket belongs to the namespace that its thread was in when it was made.
+        with ThreadPoolExecutor(1) as thread:
+            return thread.submit(self._listen).result()
+
+    def _listen(self) -> socket.socket:
+        with Path(f"/run/netns/{self.name}-0").open() as namespace:
+            if ctypes.CDLL(None, use_errno=True).setns(namespace.fileno(), 0):
+                raise OSError(ctypes.get_errno(), "setns")
+        return socket.create_server(("0.0.0.0", 0))
 
     def cable(self, host: int, state: str) -> None:
         """Pull a host's cable (``down``), or plug it in again (``up``)."""

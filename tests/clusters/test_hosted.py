@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import sys
 from collections.abc import Iterator
+from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
 
@@ -67,6 +68,15 @@ def test_an_unknown_field_would_be_noticed(spec: Any, schema: dict[str, Any]) ->
     said = " ".join(faults(spec, schema))
     assert "'resource' was unexpected" in said
     assert "'toleration' was unexpected" in said
+
+
+@pytest.mark.parametrize("role", ["worker", "scheduler"])
+def test_pods_run_a_command_that_this_dask_has(spec: Any, role: str) -> None:
+    (container,) = spec["spec"][role]["spec"]["containers"]
+    program, verb, *options = container["args"]
+    assert program == "dask"
+    (command,) = entry_points(group="dask_cli", name=verb)
+    command.load().make_context(verb, options)
 
 
 def test_names_in_the_dask_cluster_agree(spec: Any) -> None:

@@ -48,7 +48,7 @@ def test_a_stopped_audit_leaves_no_process(place: Place, number: signal.Signals)
         os.kill(process.pid, number)
         rest = process.stderr.read()
         assert process.wait(60) == 130, rest
-    assert "goes on where it stopped" in rest
+    assert "run the same command again" in rest
     _, alive = psutil.wait_procs(workers, timeout=20)
     assert not alive
 

@@ -4,38 +4,20 @@ from __future__ import annotations
 
 import shutil
 import subprocess
-import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 import wmbxl
-from tests.clusters import slurm
-from tests.clusters.conftest import INTERPRETED, Place
+from tests.clusters.conftest import SLURM, Place
 from tests.support import table_bytes
 from wmbxl.clusters import batch, read_recipe, started
 
 pytest.importorskip("dask_jobqueue", reason="no Slurm workers: pip install '.[jobqueue]'")
 
 DRIVER = Path(__file__).parents[2] / "cluster/slurm/driver.sh"
-SLURM = {
-    "kind": "slurm", "cores": 1, "memory": "1GB", "walltime": "00:20:00", "interface": "lo",
-    "prologue": ["export NUMBA_DISABLE_JIT=1"],
-}  # fmt: skip
-
-
-@pytest.fixture(scope="module")
-def environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
-    """A running Slurm, as the environment in which its commands find it."""
-    if reason := slurm.missing():
-        pytest.skip(reason)
-    folder = tmp_path_factory.mktemp("slurm")
-    (folder / "wmbxl").write_text(f'#!/bin/sh\nexec "{sys.executable}" -m wmbxl "$@"\n')
-    (folder / "wmbxl").chmod(0o755)
-    with slurm.running(folder) as found:
-        yield {**INTERPRETED, **found, "PATH": f"{folder}:{found['PATH']}"}
 
 
 def jobs(environment: dict[str, str], *states: str) -> list[str]:

@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 from distributed import Client
+from fsspec.utils import get_protocol
 
 from wmbxl import clusters
 from wmbxl import demo as demo_module
@@ -16,7 +17,8 @@ from wmbxl import export as exports
 from wmbxl.audit import REFERENCE_N, Audit
 from wmbxl.audit import audit as run_audit
 from wmbxl.cli.display import console, following, say, show_audit, show_plan, show_unfinished
-from wmbxl.config import AuditConfig, validate
+from wmbxl.cli.opening import about_a_run
+from wmbxl.config import AuditConfig, read_stores, validate
 from wmbxl.corpus import Corpus
 from wmbxl.errors import UsageError
 from wmbxl.estimate import RATE, estimate
@@ -101,7 +103,7 @@ def audit(config: str | None, restart: bool, **options: Any) -> None:
             benchmark, corpora, settings.out, settings.ns, settings.profile, client, settings.workers,
             settings.block_size, settings.evidence, settings.accept_unread, restart, settings.storage_options, watch,
         )  # fmt: skip
-    show_audit(done)
+    show_audit(done, config if config and read_stores(config).given else None)
     sys.exit(0 if done.status == "complete" else INCOMPLETE)
 
 
@@ -140,16 +142,18 @@ def _merge(content: dict[str, Any], options: dict[str, Any]) -> dict[str, Any]:
     """Lay the options that were given over the settings of the file."""
     given = {name: value for name, value in options.items() if value is not None and value != () and value is not False}
     merged = dict(content)
-    benchmark = merged.get("benchmark", {})
-    benchmark = {"path": benchmark} if isinstance(benchmark, str) else dict(benchmark)
-    if "benchmark" in given:
-        benchmark["path"] = given.pop("benchmark")
-    for name in ("id_field", "answer_field", "text_fields"):
-        if name in given:
-            value = given.pop(name)
-            benchmark[name] = list(value) if name == "text_fields" else value
-    if benchmark:
-        merged["benchmark"] = benchmark
+    found = merged.get("benchmark", {})
+    benchmark = found if isinstance(found, dict) else {"path": found}
+    changed = {
+        name: list(value) if name == "text_fields" else value
+        for option, name in (
+            ("benchmark", "path"), ("id_field", "id_field"), ("answer_field", "answer_field"),
+            ("text_fields", "text_fields"),
+        )
+        if (value := given.pop(option, None)) is not None
+    }  # fmt: skip
+    if benchmark or changed:
+        merged["benchmark"] = {**benchmark, **changed}
     if "corpora" in given:
         merged["corpora"] = _corpora(given.pop("corpora"))
     reading = {
@@ -215,23 +219,20 @@ def _client(address: str) -> Client:
         raise UsageError(f"--scheduler {address}: no scheduler answers there: {error}") from error
 
 
-_directory = click.argument("directory", metavar="DIR")
-
-
 @click.command()
-@_directory
-def status(directory: str) -> None:
+@about_a_run
+def status(directory: str, config: str | None) -> None:
     """Explain what a run folder holds. Exit status as for audit: 3 for one that is incomplete or not finished."""
-    found = Audit(RunFolder(directory))
+    found = Audit(RunFolder(directory, read_stores(config).storage_options))
     if found.status == "running":
         show_unfinished(found.folder, found.info)
         sys.exit(INCOMPLETE)
-    show_audit(found)
+    show_audit(found, config)
     sys.exit(0 if found.status == "complete" else INCOMPLETE)
 
 
 @click.command()
-@_directory
+@about_a_run
 @click.option(
     "--format",
     "kind",
@@ -243,12 +244,14 @@ def status(directory: str) -> None:
 @click.option("-n", type=int, help="The n to export, for the release layout.  [default: 13, or the only one]")
 @click.option("--channel", help="The channel to export, for the release layout.")
 @click.option("--out", metavar="DIR", help="Where to write.  [default: a folder in DIR named by the format and n]")
-def export(directory: str, kind: str, n: int | None, channel: str | None, out: str | None) -> None:
+def export(directory: str, config: str | None, kind: str, n: int | None, channel: str | None, out: str | None) -> None:
     """Write an audit in another format."""
-    audit = Audit.open(directory)
+    audit = Audit.open(directory, options := read_stores(config).storage_options)
     lengths = audit.info["ns"]
     chosen = n if n is not None else (lengths[0] if len(lengths) == 1 else REFERENCE_N)
-    target = RunFolder(out or f"{directory.rstrip('/')}/{kind if kind == 'csv' else f'{kind}-n{chosen}'}")
+    beside = f"{directory.rstrip('/')}/{kind if kind == 'csv' else f'{kind}-n{chosen}'}"
+    place = out or beside
+    target = RunFolder(place, options if get_protocol(place) == get_protocol(directory) else {})
     if kind == "csv":
         if n is not None or channel is not None:
             raise UsageError("-n and --channel choose for --format release; --format csv writes all")
@@ -261,19 +264,17 @@ def export(directory: str, kind: str, n: int | None, channel: str | None, out: s
 
 
 @click.command()
-@_directory
-@click.option(
-    "--config", metavar="YAML", type=click.Path(exists=True), help="The audit's YAML file, for its storage_options."
-)
+@about_a_run
 def recheck(directory: str, config: str | None) -> None:
     """Open the corpus again at every evidence row and recompute it.
 
     Exit status: 0 all rows confirmed, 1 a row differs, 3 part of the corpus can't be read now.
     """
-    audit = Audit.open(directory)
-    settings = validate(read_yaml(config), config) if config else None
-    options = {corpus.name: corpus.storage_options for corpus in settings.corpora} if settings else {}
-    outcome = run_recheck(audit, options, lambda url, rows: console.print(f"{rows:>8,} rows  {url}", soft_wrap=True))
+    stores = read_stores(config)
+    audit = Audit.open(directory, stores.storage_options)
+    outcome = run_recheck(
+        audit, stores.by_corpus, lambda url, rows: console.print(f"{rows:>8,} rows  {url}", soft_wrap=True)
+    )
     for line in (*outcome.failures, *outcome.unread):
         click.echo(line, err=True)
     if not len(audit.evidence):

@@ -92,9 +92,13 @@ def _line(watch: Watch) -> str:
     return " · ".join(parts)
 
 
-def show_audit(audit: Audit) -> None:
-    """Print a finished audit: its status in plain words, S0 and S1, what was read and what wasn't, and the files."""
+def show_audit(audit: Audit, config: str | None = None) -> None:
+    """Print a finished audit: its status in plain words, S0 and S1, what was read and what wasn't, and the files.
+
+    The verbs to go on with are told with `config`, the file that holds how its stores are reached.
+    """
     info = audit.info
+    where = audit.folder.url + (f" --config {config}" if config else "")
     _say_status(info)
     console.print(_views(info))
     console.print(_corpora(info))
@@ -107,8 +111,8 @@ def show_audit(audit: Audit) -> None:
     if audit.folder.exists(REPORT):
         console.print(f"Look at the matches:  {audit.folder.url}/{REPORT}", highlight=False, soft_wrap=True)
     else:
-        console.print(f"Look at the matches:  wmbxl report {audit.folder.url}", highlight=False, soft_wrap=True)
-    console.print(f"Recompute them:       wmbxl recheck {audit.folder.url}", highlight=False, soft_wrap=True)
+        console.print(f"Look at the matches:  wmbxl report {where}", highlight=False, soft_wrap=True)
+    console.print(f"Recompute them:       wmbxl recheck {where}", highlight=False, soft_wrap=True)
 
 
 def _say_status(info: dict[str, Any]) -> None:

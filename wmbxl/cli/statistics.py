@@ -11,8 +11,10 @@ import pandas as pd
 from rich.console import Console
 
 from wmbxl.audit import Audit
+from wmbxl.cli.opening import about_a_run, config_option
 from wmbxl.cli.options import BOOTSTRAP, bootstrap_of, named, options
 from wmbxl.cli.tables import notes_in_words, publish, rich_table
+from wmbxl.config import read_stores
 from wmbxl.errors import BenchmarkError, FieldNotFound, UsageError
 from wmbxl.papers import paper_disjoint_slice, paper_disjoint_split
 from wmbxl.stats.lower_bound import score_responses
@@ -51,6 +53,7 @@ _SHOWN: dict[str, tuple[str, ...]] = {
 
 _shared = options(
     click.option("--audit", metavar="DIR", help="Folder that `wmbxl audit` wrote."),
+    config_option,
     click.option("--benchmark", metavar="FILE", help="Benchmark records (.jsonl, .csv, .parquet)."),
     click.option("--id-field", default="problem_id", show_default=True, help="Benchmark field with the id."),
     click.option("--view", "lists", multiple=True, metavar="NAME=IDS", callback=named,
@@ -85,7 +88,7 @@ def views_command(**given: Any) -> None:
     """
     records = read_records(given["benchmark"], "--benchmark") if given["benchmark"] else []
     frame = benchmark_frame(records, given["id_field"])
-    metadata = read_metadata(given["audit"]) if given["audit"] else None
+    metadata = _metadata(given) if given["audit"] else None
     audited = [] if metadata is None else audit_views(metadata, given["undecided"])
     listed = _listed(given)
     if metadata is not None:
@@ -99,6 +102,10 @@ def views_command(**given: Any) -> None:
     if metadata is not None and given["snapshot"]:
         tables["flag_rates"] = _flag_rates(metadata, snapshot_views(frame, given["snapshot"], given["date_field"]))
     publish(tables, _SHOWN, given["out"], given["formats"])
+
+
+def _metadata(given: dict[str, Any]) -> pd.DataFrame:
+    return read_metadata(given["audit"], read_stores(given["config"]).storage_options)
 
 
 def benchmark_frame(records: Sequence[Record], id_field: str) -> pd.DataFrame:
@@ -212,7 +219,7 @@ def bootstrap_command(**given: Any) -> None:
     study = Study(
         verdicts=source.verdicts,
         views=tuple(_listed(given)),
-        metadata=read_metadata(given["audit"]) if given["audit"] else None,
+        metadata=_metadata(given) if given["audit"] else None,
         n=given["n"],
         channel=given["channel"],
         undecided=given["undecided"],
@@ -228,18 +235,18 @@ def bootstrap_command(**given: Any) -> None:
 
 
 @click.command("corpora")
-@click.argument("directory", metavar="DIR")
+@about_a_run
 @click.option("--level", type=float, default=0.95, show_default=True, help="Coverage of the intervals.")
 @click.option("--format", "formats", multiple=True, type=click.Choice(FORMATS), default=["csv"], show_default=True,
               help="Format of the table; may be given more than once.")  # fmt: skip
 @click.option("--out", metavar="DIR", help="Folder to write the table into.  [default: nothing is written]")
-def corpora_command(directory: str, level: float, formats: Sequence[str], out: str | None) -> None:
+def corpora_command(directory: str, config: str | None, level: float, formats: Sequence[str], out: str | None) -> None:
     """Estimate which share of each corpus is also in each other one.
 
     From the smallest hashes of each corpus's distinct documents that the scan kept. Two corpora that share much are
     one piece of evidence, not two.
     """
-    audit = Audit.open(directory)
+    audit = Audit.open(directory, read_stores(config).storage_options)
     if len(audit.sketches) < 2:
         raise UsageError(f"{directory} holds one corpus: there is nothing to compare it with")
     table = containment(audit.sketches, SKETCH_SIZE, level)

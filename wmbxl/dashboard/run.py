@@ -176,6 +176,13 @@ class Run:
     def _finish(self, worker: Worker, event: Mapping[str, Any], now: float) -> None:
         """Take up the end of a task."""
         worker.pieces += event["pieces"]
+        if self.total.counts(event):
+            self._take_findings(worker, event, now)
+        reading = self.reading.pop(event["task"], None)
+        if reading and reading.file_bytes and not event["resumed"] and now > reading.since:
+            self._paces.append(reading.file_bytes / (now - reading.since))
+
+    def _take_findings(self, worker: Worker, event: Mapping[str, Any], now: float) -> None:
         new = [problem for problem in event["flagged"] if problem not in self.total.flagged]
         self.flagged.extend(self.plan.problem_ids[problem] for problem in new)
         self.history.add(worker.address, now, flagged=len(new))
@@ -183,9 +190,6 @@ class Run:
         room = max(0, GAPS_KEPT - len(self.gaps))
         self.gaps += gaps[:room]
         self.gaps_left_out += len(gaps[room:])
-        reading = self.reading.pop(event["task"], None)
-        if reading and reading.file_bytes and not event["resumed"] and now > reading.since:
-            self._paces.append(reading.file_bytes / (now - reading.since))
 
     def lose(self, address: str) -> None:
         """Take note that a worker has left."""
