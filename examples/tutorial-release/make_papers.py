@@ -63,8 +63,8 @@ With beamforming at the surface, all phases agree, and the largest amplitude of 
 """
 
 ENERGY = r"""
-A transmitter amplifies with efficiency $\eta$ and draws the circuit power $P_c$. With transmit power $P_t$ over a fading
-channel, the power that it takes from the grid is
+A transmitter amplifies with efficiency $\eta$ and draws the circuit power $P_c$. With transmit power $P_t$ over a
+fading channel, the power that it takes from the grid is
 \begin{equation}
   P_{g} = \frac{P_t}{\eta} + P_c ,
 \end{equation}
