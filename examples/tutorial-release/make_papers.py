@@ -63,8 +63,8 @@ With beamforming at the surface, all phases agree, and the largest amplitude of 
 """
 
 ENERGY = r"""
-A transmitter amplifies with efficiency $\eta$ and draws the circuit power $P_c$. With transmit power $P_t$ over a
-fading channel, the power that it takes from the grid is
+A transmitter amplifies with efficiency $\eta$ and draws the circuit power $P_c$. With transmit power $P_t$ over a fading
+channel, the power that it takes from the grid is
 \begin{equation}
   P_{g} = \frac{P_t}{\eta} + P_c ,
 \end{equation}
@@ -72,7 +72,7 @@ and with beamforming at rate $R$ the energy efficiency, in bits per joule, is
 \begin{equation}
   \varepsilon = \frac{R}{P_t / \eta + P_c} .
 \end{equation}
-"""
+"""  # noqa: E501 – what was asked of the model is found by its words
 
 PAINTINGS = r"""
 Pigments lose colour under light. With the dose $D$ and a constant $k$, the remaining colour of a painting is
