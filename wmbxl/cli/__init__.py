@@ -30,6 +30,7 @@ _VERBS = {
     "judge": "judging",
     "judges": "judging",
     "release": "releasing",
+    "train": "training",
 }
 
 

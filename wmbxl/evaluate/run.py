@@ -162,11 +162,7 @@ def evaluate(
     """
     sampling, name, folder = sampling or Sampling(), name or model, Path(out)
     about = _about(folder, questions, name, model, sampling)
-    asked = [
-        (question, Call(model, ({"role": "user", "content": question.prompt},), sampling.parameters(sample), sample))
-        for sample in range(sampling.samples)
-        for question in questions.questions
-    ]
+    asked = calls_of(questions, model, sampling)
     outcomes = ask_all([call for _, call in asked], endpoint, record=Record(folder / CALLS), budget=budget, told=told)
 
     rows = []
@@ -178,6 +174,15 @@ def evaluate(
     traces = _added(folder, name, rows)
     _write(folder, traces, about, invalid)
     return Evaluation(traces.to_pandas(), len(rows), sum(isinstance(outcome, CallFailed) for outcome in outcomes))
+
+
+def calls_of(questions: QuestionSet, model: str, sampling: Sampling) -> list[tuple[Question, Call]]:
+    """Return every question with the call that asks it, once for each sample."""
+    return [
+        (question, Call(model, ({"role": "user", "content": question.prompt},), sampling.parameters(sample), sample))
+        for sample in range(sampling.samples)
+        for question in questions.questions
+    ]
 
 
 def _judged(name: str, max_tokens: int, asked: tuple[Question, Call], outcome: Outcome) -> Row:
