@@ -164,6 +164,8 @@ def missing_lines(expected: str, output: str) -> list[str]:
 def run_page(page: Path, demo: Path, folder: Path, environment: dict[str, str]) -> None:
     """Run the blocks of a page in order, and compare what they print with what the page says."""
     shutil.copytree(demo, folder)
+    if (example := ROOT / "examples" / page.stem).is_dir():
+        shutil.copytree(example, folder, dirs_exist_ok=True)
     shell = Shell(folder, environment)
     output = ""
     for block in blocks(page.read_text(encoding="utf-8")):

@@ -382,7 +382,7 @@ def _papers(results: Sequence[PaperResult]) -> bytes:
         {
             "paper_id": result.paper.paper_id,
             "source": result.paper.source,
-            "license": result.paper.license,
+            "source_license": result.paper.license,
             "submitted": result.paper.submitted,
             **(result.score or {}),
             "model_says": result.model_says,
@@ -398,7 +398,7 @@ def _papers(results: Sequence[PaperResult]) -> bytes:
 
 
 PAPER_COLUMNS = [
-    "paper_id", "source", "license", "submitted", "score", "categories", "terms", "equations", "terms_found",
+    "paper_id", "source", "source_license", "submitted", "score", "categories", "terms", "equations", "terms_found",
     "model_says", "found", "extracted", "problems", "fell", "notes",
 ]  # fmt: skip
 

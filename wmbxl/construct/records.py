@@ -183,7 +183,7 @@ class Problem(Record):
     options : dict or None
         A–D, for MCQ.
     correct_answer : str
-        A letter, or one ``\boxed{…}`` for each ``[MASK]``, in order, joined by ``", "``.
+        A letter, or one ``\boxed{…}`` for each ``[MASK]``, in order, joined as in a sentence.
     prompt : str
         Everything a model is shown.
     text : str
