@@ -126,6 +126,14 @@ def test_epochs(tmp_path):
 # ---------------------------------------------------------------- lm-evaluation-harness
 
 
+def test_a_harness_log_with_a_line_twice_is_refused(tmp_path):
+    lines = Path(HARNESS).read_text(encoding="utf-8").splitlines()
+    path = tmp_path / "samples_own_sums_2026-11-30T06-49-16.842597.jsonl"
+    path.write_text("\n".join([*lines, lines[0]]) + "\n", encoding="utf-8")
+    with pytest.raises(VerdictError, match=rf"records 1, .*{len(lines) + 1}: doc_id 0 has a filter twice"):
+        verdicts(path)
+
+
 def test_harness_scores_are_named_as_in_its_results():
     loose = verdicts(HARNESS, score="exact_match,loose").table
     boxed = verdicts(HARNESS, score="exact_match,boxed").table

@@ -339,11 +339,19 @@ def test_pages_of_another_version_are_not_compared(copy: Copy) -> None:
     assert "pip install wmbxl==0.0.9" in report.not_run[0]
 
 
-def test_hidden_files_are_left_out_and_counted(copy: Copy) -> None:
+def test_hidden_files_are_no_part_of_the_release_and_counted(copy: Copy) -> None:
     copy.path(".gitattributes").write_text("*.jsonl filter=lfs\n", encoding="utf-8")
+    copy.path(".git").mkdir()
+    copy.path(".git/config").write_text("[core]\n", encoding="utf-8")
     report = copy.check()
     assert report.issues == []
     assert any(".gitattributes" in remark for remark in report.remarks)
+    assert any(".git/config" in remark for remark in report.remarks)
+
+
+def test_a_secret_in_a_hidden_file_is_found(copy: Copy) -> None:
+    copy.path("data/.env").write_text("AWS_KEY=AKIA" + "IOSFODNN7EXAMPLE\n", encoding="utf-8")
+    assert [(issue.check, issue.file) for issue in copy.check().issues] == [("private", "data/.env")]
 
 
 def test_numbers_that_mlcroissant_would_change_are_told(copy: Copy) -> None:

@@ -453,8 +453,12 @@ def _harness(path: str, records: Sequence[Record], reading: Reading) -> Iterator
     by_document: dict[Any, list[tuple[int, Record]]] = {}
     for number, record in enumerate(records, start=1):
         by_document.setdefault(record.get("doc_id"), []).append((number, record))
-    for lines in by_document.values():
+    for document, lines in by_document.items():
         number, first = lines[0]
+        filters = [line.get("filter", "none") for _, line in lines]
+        if len(set(filters)) < len(filters):
+            places = ", ".join(str(place) for place, _ in lines)
+            raise VerdictError("logs", [f"{path}: records {places}: doc_id {document} has a filter twice"])
         scores = {
             f"{name},{line.get('filter', 'none')}": value
             for _, line in lines

@@ -58,15 +58,21 @@ def check(folder: str, benchmark: str | None = None) -> Report:
         There is no release, or the benchmark can't be read.
     """
     opened = open_release(folder)
-    report = Report([*opened.issues, *differing_checksums(opened.files), *find_private(opened.files)])
+    everything = {**opened.files, **opened.hidden}
+    report = Report([*opened.issues, *differing_checksums(opened.files), *find_private(everything)])
     report.remarks.append(f"{len(opened.files)} files")
     if opened.hidden:
-        report.remarks.append(f"{len(opened.hidden)} hidden file(s) were not looked at, such as {opened.hidden[0]}")
+        some = next(iter(opened.hidden))
+        report.remarks.append(f"{len(opened.hidden)} hidden file(s) were looked at for secrets and leaks only: {some}")
+    if opened.skipped:
+        report.remarks.append(
+            f"{len(opened.skipped)} file(s) of git or a cache were not looked at: {opened.skipped[0]}"
+        )
     if opened.tables is None:
         report.not_run.append("joins, documents, Croissant and leaks: some tables can't be read; mend them first")
     else:
         _check_content(opened, opened.tables, report)
-        _check_leaks(opened.files, opened.tables, benchmark, report)
+        _check_leaks(everything, opened.tables, benchmark, report)
     return report
 
 

@@ -60,15 +60,19 @@ class Opened:
         None if some can't be read, or don't have the columns that they should have.
     issues : tuple of Issue
         Why they can't.
-    hidden : tuple of str
-        Files that are not looked at, such as those of git.
+    hidden : mapping of str to bytes
+        Files with a dot before their name or a folder's: no part of the release, but where they stand a secret or a
+        withheld text may leave with it.
+    skipped : tuple of str
+        Files of git and of caches, which are not looked at.
     """
 
     folder: Path
     files: Files
     tables: Tables | None
     issues: tuple[Issue, ...]
-    hidden: tuple[str, ...]
+    hidden: Files
+    skipped: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -124,6 +128,9 @@ class Tables:
         return [(path, row) for path in paths for row in self.rows.get(path, ())]
 
 
+_SKIPPED = (".git", ".cache")
+
+
 def open_release(folder: str) -> Opened:
     """Read a release folder.
 
@@ -134,8 +141,13 @@ def open_release(folder: str) -> Opened:
     """
     root = Path(folder)
     names = [path.relative_to(root) for path in sorted(root.rglob("*")) if path.is_file()]
-    hidden = [name.as_posix() for name in names if any(part.startswith(".") for part in name.parts)]
-    files = {name.as_posix(): (root / name).read_bytes() for name in names if name.as_posix() not in hidden}
+    skipped = tuple(name.as_posix() for name in names if name.parts[0] in _SKIPPED)
+    files: dict[str, bytes] = {}
+    hidden: dict[str, bytes] = {}
+    for name in names:
+        if name.parts[0] not in _SKIPPED:
+            kind = hidden if any(part.startswith(".") for part in name.parts) else files
+            kind[name.as_posix()] = (root / name).read_bytes()
     if not files:
         raise NothingMatches(f"{folder}: no files in this folder: give the one that wmbxl release build wrote")
     issues: list[Issue] = []
@@ -145,7 +157,7 @@ def open_release(folder: str) -> Opened:
     if released:
         issues += _about_tables(files, rows, released)
     tables = None if issues else Tables(released, rows, public)
-    return Opened(root, files, tables, (*_unread(root), *issues), tuple(hidden))
+    return Opened(root, files, tables, (*_unread(root), *issues), hidden, skipped)
 
 
 def _unread(root: Path) -> Iterator[Issue]:
