@@ -41,7 +41,7 @@ def test_every_mistake_is_told_with_the_nearest_key(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("more", "says"),
     [
-        ({"prompts": 3, "completions": 3, "batch": 2}, "batch = 2 must divide"),
+        ({"prompts": 3, "completions": 3, "batch": 2}, "be divisible by batch = 2"),
         ({"steps": 30}, "must divide steps = 30"),
     ],
 )
