@@ -9,10 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner
 
 from tests.train.records import WORDS, benchmark, config_file, record, settings, written
-from wmbxl.cli import main
 from wmbxl.errors import BenchmarkError, LeakError, UsageError
 from wmbxl.text import Normaliser, ngrams
 from wmbxl.train.leaks import count_short
