@@ -106,10 +106,30 @@ def test_overlap_is_that_of_the_definition_on_real_problems(tmp_path: Path, shar
     assert all(windows(texts[name]) & in_test for name in leaking)
 
 
+WITHOUT_TORCH = """
+import sys
+
+class Missing:
+    def find_spec(self, name, path=None, target=None):
+        if name == "torch":
+            raise ModuleNotFoundError("No module named 'torch'")
+
+sys.meta_path.insert(0, Missing())
+from wmbxl.cli import main
+main(sys.argv[1:])
+"""
+
+
 def test_without_its_packages_the_extra_is_named(tmp_path: Path) -> None:
     """In a process of its own, since Transformers remembers whether there is a torch."""
-    without = "import sys; sys.modules['torch'] = None; from wmbxl.cli import main; main(sys.argv[1:])"
-    command = [sys.executable, "-c", without, "train", "grpo", config_file(tmp_path, settings(tmp_path, benchmark()))]
+    command = [
+        sys.executable,
+        "-c",
+        WITHOUT_TORCH,
+        "train",
+        "grpo",
+        config_file(tmp_path, settings(tmp_path, benchmark())),
+    ]
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 2
     assert "training needs torch" in done.stderr
