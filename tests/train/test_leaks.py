@@ -106,13 +106,13 @@ def test_overlap_is_that_of_the_definition_on_real_problems(tmp_path: Path, shar
     assert all(windows(texts[name]) & in_test for name in leaking)
 
 
-WITHOUT_TORCH = """
+WITHOUT_TRL = """
 import sys
 
 class Missing:
     def find_spec(self, name, path=None, target=None):
-        if name == "torch":
-            raise ModuleNotFoundError("No module named 'torch'")
+        if name == "trl":
+            raise ModuleNotFoundError("No module named 'trl'")
 
 sys.meta_path.insert(0, Missing())
 from wmbxl.cli import main
@@ -121,18 +121,18 @@ main(sys.argv[1:])
 
 
 def test_without_its_packages_the_extra_is_named(tmp_path: Path) -> None:
-    """In a process of its own, since Transformers remembers whether there is a torch."""
+    """In a process of its own, since what was looked for is remembered."""
     command = [
         sys.executable,
         "-c",
-        WITHOUT_TORCH,
+        WITHOUT_TRL,
         "train",
         "grpo",
         config_file(tmp_path, settings(tmp_path, benchmark())),
     ]
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 2
-    assert "training needs torch" in done.stderr
+    assert "training needs trl" in done.stderr
     assert "pip install 'wmbxl[train]'" in done.stderr
     assert not (tmp_path / "run").exists()
 
