@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Iterator
 from email.utils import formatdate
 from pathlib import Path
 
@@ -214,6 +215,15 @@ def test_a_budget_in_tokens_stops_further_calls() -> None:
     assert budget.tokens_spent == 45
 
 
+@pytest.fixture
+def python_interrupts() -> Iterator[None]:
+    """Have Python's own handler of Ctrl-C; dask_jobqueue puts another one when another test imports it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("python_interrupts")
 def test_an_interrupted_caller_leaves_nobody_asking() -> None:
     def interrupt(*_: object) -> None:
         main = threading.main_thread().ident
