@@ -51,7 +51,7 @@ def test_the_whole_audit_on_s3(shared: Path, benchmark: wmbxl.Benchmark, s3: Ser
 def test_cut_and_shuffled(shared: Path, index: wmbxl.ProbeIndex, tmp_path: Path, block_size: int) -> None:
     for path in sorted(shared.glob("latex/*.jsonl.zst")):
         (tmp_path / path.stem).write_bytes(zstd.decompress(path.read_bytes()))
-    shards = wmbxl.Corpus("latex", str(tmp_path)).shards(block_size)
+    shards = list(wmbxl.Corpus("latex", str(tmp_path)).shards(block_size))
     assert len(shards) > 25
     random.Random(block_size).shuffle(shards)
     tally = wmbxl.Tally.sum(scan_shard(shard, index) for shard in shards)
