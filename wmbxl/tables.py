@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import PurePosixPath
 from typing import Any
 
@@ -234,6 +234,11 @@ def write_files(folder: str, files: dict[str, bytes]) -> None:
             stream.write(content)
 
 
+def json_lines(rows: Iterable[Mapping[Any, Any]]) -> bytes:
+    """Encode rows as JSON lines; numbers may be numpy's."""
+    return b"".join(orjson.dumps(row, option=orjson.OPT_SERIALIZE_NUMPY) + b"\n" for row in rows)
+
+
 def write_table(path: str, frame: pd.DataFrame, option: str) -> None:
     """Write a frame to one file, in the format that its suffix names: .jsonl, .csv or .parquet.
 
@@ -245,9 +250,7 @@ def write_table(path: str, frame: pd.DataFrame, option: str) -> None:
     folder, _, name = path.rpartition("/")
     form = PurePosixPath(path).suffix.removeprefix(".")
     if form == "jsonl":
-        content = b"".join(
-            orjson.dumps(row, option=orjson.OPT_SERIALIZE_NUMPY) + b"\n" for row in frame.to_dict("records")
-        )
+        content = json_lines(frame.to_dict("records"))
     elif form in ("csv", "parquet"):
         content = encode_table(frame, form)
     else:

@@ -25,7 +25,7 @@ from wmbxl.models.call import Call
 from wmbxl.models.endpoint import Endpoint
 from wmbxl.models.record import Record
 from wmbxl.tables import Record as Row
-from wmbxl.tables import read_parquet, write_files
+from wmbxl.tables import json_lines, read_parquet, write_files
 
 CALLS, TRACES, VERDICTS, ABOUT = "calls.jsonl", "traces", "verdicts.jsonl", "evaluation.json"
 
@@ -227,12 +227,8 @@ def _write(folder: Path, traces: pa.Table, about: dict[str, Any], invalid: Inval
     verdicts = verdict_rows(traces.to_pandas(), invalid)
     files = {
         f"{TRACES}.parquet": sink.getvalue().to_pybytes(),
-        f"{TRACES}.jsonl": _json_lines(traces.to_pylist()),
-        VERDICTS: _json_lines(verdicts.to_dict("records")),
+        f"{TRACES}.jsonl": json_lines(traces.to_pylist()),
+        VERDICTS: json_lines(verdicts.to_dict("records")),
         ABOUT: orjson.dumps(about, option=orjson.OPT_INDENT_2),
     }
     write_files(str(folder), files)
-
-
-def _json_lines(rows: Sequence[Mapping[Any, Any]]) -> bytes:
-    return b"".join(orjson.dumps(row) + b"\n" for row in rows)

@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import Literal
 
 import numpy as np
-import orjson
 
 from wmbxl.benchmark import Benchmark
 from wmbxl.corpus import Corpus
 from wmbxl.errors import LeakError, UsageError
 from wmbxl.index import ProbeIndex
 from wmbxl.scan import scan_shard
+from wmbxl.tables import json_lines
 from wmbxl.text import Normaliser, replace_surrogates
 from wmbxl.train.problems import Item
 from wmbxl.train.settings import DataConfig
@@ -131,7 +131,7 @@ def overlaps(train: Sequence[Item], test: Sequence[Item], n: int) -> dict[str, O
     index = ProbeIndex.build(Benchmark.from_surfaces({item.id: item.text for item in train}), [n])
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "test.jsonl"
-        path.write_bytes(b"".join(orjson.dumps(_document(item)) + b"\n" for item in test))
+        path.write_bytes(json_lines(map(_document, test)))
         shards = Corpus("test", str(path), id_field="id").shards()
         tally = reduce(add, (scan_shard(shard, index, evidence_cap=1) for shard in shards))
     _, entries = index.owner_entries(tally.grams.keys)

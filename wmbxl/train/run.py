@@ -19,7 +19,7 @@ from wmbxl.__about__ import __version__
 from wmbxl.errors import RunMismatch, UsageError
 from wmbxl.evaluate.tables import summary
 from wmbxl.stats.resample import Bootstrap
-from wmbxl.tables import table_files, write_files
+from wmbxl.tables import json_lines, table_files, write_files
 from wmbxl.train.checks import checks_table
 from wmbxl.train.comparing import as_questions, evaluate_local, regression
 from wmbxl.train.leaks import Leak, count_short, find_leaks, without_leaks
@@ -150,7 +150,7 @@ def _about(folder: Path, config: TrainConfig, data: Data) -> dict[str, Any]:
     }
     path = folder / ABOUT
     if not path.exists():
-        lines = b"".join(orjson.dumps(asdict(leak)) + b"\n" for leak in data.leaks)
+        lines = json_lines(map(asdict, data.leaks))
         write_files(str(folder), {LEAKS: lines, ABOUT: orjson.dumps(made, option=orjson.OPT_INDENT_2)})
         return made
     about: dict[str, Any] = orjson.loads(path.read_bytes())
@@ -204,7 +204,7 @@ def _following(folder: Path, told: Callable[[str], None]) -> Any:
 
     class Following(library("transformers").TrainerCallback):  # type: ignore[misc]
         def on_log(self, _: Any, state: Any, __: Any, logs: dict[str, Any], **___: Any) -> None:
-            write_files(str(folder), {LOG: b"".join(orjson.dumps(line) + b"\n" for line in state.log_history)})
+            write_files(str(folder), {LOG: json_lines(state.log_history)})
             if words := [f"{said} {float(logs[key]):.4g}" for key, said in _TOLD.items() if key in logs]:
                 told(" · ".join([f"step {state.global_step:,} of {state.max_steps:,}", *words]))
 

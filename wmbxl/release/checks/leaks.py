@@ -12,8 +12,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import orjson
-
 from wmbxl.benchmark import Benchmark
 from wmbxl.index import ProbeIndex
 from wmbxl.release import layout
@@ -21,6 +19,7 @@ from wmbxl.release.opened import Issue
 from wmbxl.release.rows import Files
 from wmbxl.release.sources import Problem
 from wmbxl.scan import scan_shard
+from wmbxl.tables import json_lines
 from wmbxl.text import Normaliser, ngrams, replace_surrogates
 from wmbxl.types import Shard
 
@@ -95,7 +94,7 @@ def _leaks_of(path: str, content: bytes, index: ProbeIndex, shared: set[int]) ->
     passages = list(_passages(path, content))
     with tempfile.TemporaryDirectory() as folder:
         corpus = Path(folder) / "release.jsonl"
-        corpus.write_bytes(b"".join(orjson.dumps({"text": p.text}) + b"\n" for p in passages))
+        corpus.write_bytes(json_lines({"text": p.text} for p in passages))
         tally = scan_shard(Shard("release", str(corpus)), index, _ALL)
     if tally.unread_bytes or tally.faults:
         yield Issue("leaks", path, f"could not be looked through: {', '.join(tally.faults)}")
