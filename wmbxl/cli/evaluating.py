@@ -23,7 +23,7 @@ from wmbxl.cli.asking import (
     parameters_of,
     question_fields,
 )
-from wmbxl.cli.options import named
+from wmbxl.cli.options import TABLE_FORMATS, named
 from wmbxl.cli.tables import rich_table
 from wmbxl.errors import FieldNotFound, UsageError
 from wmbxl.evaluate.questions import Question, QuestionSet, read_questions
@@ -31,7 +31,7 @@ from wmbxl.evaluate.run import VERDICTS, Evaluation, Sampling, evaluate
 from wmbxl.evaluate.tables import by_budget, by_group, by_samples, summary
 from wmbxl.records import get_field
 from wmbxl.stats.resample import Bootstrap
-from wmbxl.tables import FORMATS, read_ids, table_files, write_files
+from wmbxl.tables import read_ids, table_files, write_files
 
 _GROUP = ("group", "model", "problems", "n_valid", "acc", "ci_low", "ci_high", "delta_pp")
 # Columns that fit a terminal; everything is in the files.
@@ -81,15 +81,7 @@ _SHOWN = {
     help="A table for this id list, such as the public subset.",
 )
 @click.option("-B", "replicates", default=10_000, show_default=True, help="Number of resamples.")
-@click.option(
-    "--format",
-    "formats",
-    multiple=True,
-    type=click.Choice(FORMATS),
-    default=["csv"],
-    show_default=True,
-    help="Format of the tables; may be given more than once.",
-)
+@TABLE_FORMATS
 @click.option("--out", required=True, metavar="DIR", help="Local folder; holds any number of models.")
 def evaluate_command(**given: Any) -> None:
     """Ask a model every problem of a benchmark, judge its answers, and put both on record.

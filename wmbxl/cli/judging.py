@@ -23,7 +23,7 @@ from wmbxl.cli.asking import (
     parameters_of,
     question_fields,
 )
-from wmbxl.cli.options import BOOTSTRAP, bootstrap_of, named
+from wmbxl.cli.options import BOOTSTRAP, TABLE_FORMATS, bootstrap_of, named
 from wmbxl.cli.statistics import benchmark_frame
 from wmbxl.cli.tables import notes_in_words, publish, rich_table
 from wmbxl.errors import FieldNotFound
@@ -34,7 +34,7 @@ from wmbxl.models.record import Record
 from wmbxl.stats.judges import compare_judges
 from wmbxl.stats.study import views_at
 from wmbxl.stats.verdicts import Verdicts, verdicts_from_frame
-from wmbxl.tables import FORMATS, read_ids, read_records, write_table
+from wmbxl.tables import read_ids, read_records, write_table
 from wmbxl.views import listed_view, read_metadata
 
 # Tables and columns that fit a terminal; everything is in the files.
@@ -168,15 +168,7 @@ def _finish(table: pd.DataFrame, out: str, remarks: Sequence[str]) -> None:
 )
 @click.option("--view", "lists", multiple=True, metavar="NAME=IDS", callback=named, help="A view from an id list.")
 @BOOTSTRAP
-@click.option(
-    "--format",
-    "formats",
-    multiple=True,
-    type=click.Choice(FORMATS),
-    default=["csv"],
-    show_default=True,
-    help="Format of the tables; may be given more than once.",
-)
+@TABLE_FORMATS
 @click.option("--out", required=True, metavar="DIR", help="Folder to write into.")  # fmt: skip
 def judges_command(**given: Any) -> None:
     """Say how far judges of the same answers agree, and what the choice of one does to models' results."""

@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from wmbxl.stats.resample import Bootstrap
+from wmbxl.tables import FORMATS
 
 Decorator = Callable[[Callable[..., None]], Callable[..., None]]
 
@@ -35,6 +36,10 @@ def named(context: click.Context, parameter: click.Parameter, values: Sequence[s
     return pairs
 
 
+TABLE_FORMATS = click.option(
+    "--format", "formats", multiple=True, type=click.Choice(FORMATS), default=["csv"], show_default=True,
+    help="Format of the tables; may be given more than once.",
+)  # fmt: skip
 BOOTSTRAP = options(
     click.option("-B", "replicates", type=int, default=10_000, show_default=True, help="Number of resamples."),
     click.option("--seed", type=int, default=0, show_default=True),

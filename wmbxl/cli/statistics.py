@@ -12,7 +12,7 @@ from rich.console import Console
 
 from wmbxl.audit import Audit
 from wmbxl.cli.opening import about_a_run, config_option
-from wmbxl.cli.options import BOOTSTRAP, bootstrap_of, named, options
+from wmbxl.cli.options import BOOTSTRAP, TABLE_FORMATS, bootstrap_of, named, options
 from wmbxl.cli.tables import notes_in_words, publish, rich_table
 from wmbxl.config import read_stores
 from wmbxl.errors import BenchmarkError, FieldNotFound, UsageError
@@ -22,7 +22,7 @@ from wmbxl.stats.overlap import containment
 from wmbxl.stats.sensitivity import lengths, membership_by_n
 from wmbxl.stats.study import Study, analyse
 from wmbxl.stats.verdicts import VerdictFile, Verdicts, verdicts_from_frame
-from wmbxl.tables import FORMATS, Record, read_ids, read_records, table_files, write_files
+from wmbxl.tables import Record, read_ids, read_records, table_files, write_files
 from wmbxl.tally import SKETCH_SIZE
 from wmbxl.views import (
     SnapshotViews,
@@ -62,8 +62,7 @@ _shared = options(
                  help="What to do with problems that an incomplete audit could not decide."),
     click.option("--snapshot", metavar="DATE", help="Last day of the corpus."),
     click.option("--date-field", default="arxiv_id", show_default=True, help="Date or arXiv id."),
-    click.option("--format", "formats", multiple=True, type=click.Choice(FORMATS), default=["csv"],
-                 show_default=True, help="Format of the tables; may be given more than once."),
+    TABLE_FORMATS,
     click.option("--out", required=True, metavar="DIR", help="Folder to write into."),
 )  # fmt: skip
 
@@ -237,8 +236,7 @@ def bootstrap_command(**given: Any) -> None:
 @click.command("corpora")
 @about_a_run
 @click.option("--level", type=float, default=0.95, show_default=True, help="Coverage of the intervals.")
-@click.option("--format", "formats", multiple=True, type=click.Choice(FORMATS), default=["csv"], show_default=True,
-              help="Format of the table; may be given more than once.")  # fmt: skip
+@TABLE_FORMATS
 @click.option("--out", metavar="DIR", help="Folder to write the table into.  [default: nothing is written]")
 def corpora_command(directory: str, config: str | None, level: float, formats: Sequence[str], out: str | None) -> None:
     """Estimate which share of each corpus is also in each other one.
