@@ -21,14 +21,22 @@ BATCH_ROWS = 16384  # ... or it has this many documents
 NAMES_KEPT = 50  # field names remembered for the error that lists them
 
 
+def read_only(*arrays: Array) -> None:
+    """Make arrays read-only for the kernels, which compile for each kind.
+
+    Arrow's own buffers are writable, and mapped ones are not.
+    """
+    for array in arrays:
+        array.flags.writeable = False
+
+
 def as_arrays(texts: pa.LargeStringArray | pa.LargeBinaryArray) -> tuple[Array, Array]:
     """Return the bytes of an Arrow array without nulls, uint8, and where each of its values starts and ends, int64."""
     _, offsets, data = texts.buffers()
     bounds = np.frombuffer(offsets, dtype=np.int64, count=len(texts) + 1, offset=8 * texts.offset)
     values = np.frombuffer(data if data is not None else b"", dtype=np.uint8)[bounds[0] : bounds[-1]]
     starts = bounds - bounds[0]
-    # Arrow's own buffers are writable and mapped ones are not; the kernels would compile for each.
-    values.flags.writeable = starts.flags.writeable = False
+    read_only(values, starts)
     return values, starts
 
 
@@ -59,8 +67,7 @@ class Batch:
     def __post_init__(self) -> None:
         if len(self.data) < WIDTH:  # the kernels look at 64 bytes at once
             object.__setattr__(self, "data", np.concatenate([self.data, np.zeros(WIDTH, dtype=np.uint8)]))
-        # Arrow's own buffers are writable and mapped ones are not; the kernels would compile for each.
-        self.data.flags.writeable = self.offsets.flags.writeable = False
+        read_only(self.data, self.offsets)
 
     def __len__(self) -> int:
         return len(self.rows)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from wmbxl import kernels
-from wmbxl.batches import Batch
+from wmbxl.batches import Batch, read_only
 from wmbxl.text import original_positions
 from wmbxl.vector import WIDTH
 
@@ -103,7 +103,7 @@ def _lower_words(batch: Batch, data: Array, words: Array, moved: Array) -> Folde
     if parts:
         parts += [data.data[before:], bytes(WIDTH)]  # words may shrink, and the kernels look at 64 bytes at once
         data, offsets = np.frombuffer(b"".join(parts), dtype=np.uint8), offsets + np.cumsum(grown)
-    data.flags.writeable = offsets.flags.writeable = False  # one type for the kernels, which compile for each
+    read_only(data, offsets)
     return Folded(data, offsets, moved)
 
 

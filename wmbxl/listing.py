@@ -50,7 +50,8 @@ def list_files(corpus: str, places: Sequence[str], options: ReadOptions) -> List
     for url in places:
         files, aside = _expand(corpus, url, options)
         if not len(files):
-            beside = f" ({len(aside)} left out, such as {aside[0].url}: {aside[0].reason})" if aside else ""
+            first = min(aside, key=lambda item: item.url, default=None)
+            beside = f" ({len(aside)} left out, such as {first.url}: {first.reason})" if first else ""
             raise NothingMatches(f"corpus {corpus}: {url} matches no file{beside}")
         tables.append(files)
         left_out.update((item.url, item) for item in aside)
@@ -92,7 +93,7 @@ def _expand(corpus: str, url: str, options: ReadOptions) -> tuple[pa.Table, list
 def _table(
     corpus: str, filesystem: AbstractFileSystem, entries: Iterable[Mapping[str, Any]], options: ReadOptions
 ) -> pa.Table:
-    """Return a table of files, by name, with the columns of `Shards` and their identity."""
+    """Return a table of files with the columns of `Shards` and their identity."""
     identities = array("Q")
 
     def shards() -> Iterator[Shard]:
@@ -104,7 +105,7 @@ def _table(
             yield Shard(corpus, url, size=size, version=readers.version_of(info), options=options)
 
     table = Shards.of(corpus, options, shards()).table
-    return table.append_column(_IDENTITY, pa.array(np.frombuffer(identities, dtype=np.uint64))).sort_by("url")
+    return table.append_column(_IDENTITY, pa.array(np.frombuffer(identities, dtype=np.uint64)))
 
 
 def _split_pattern(root: str) -> tuple[str, str]:

@@ -76,7 +76,7 @@ class EvidenceSample:
         Parameters
         ----------
         found : int64 array of shape (matches, 4)
-            From `wmbxl.kernels.find_matches`.
+            From `wmbxl.kernels.find_matches`. Bytes in documents that moved are changed.
         hashes : uint64 array
             xxh64 of the batch's documents.
         """
