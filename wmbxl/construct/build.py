@@ -13,20 +13,20 @@ from datetime import date
 from functools import cached_property, partial
 from itertools import chain
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import dask
 import dask.bag
 import pandas as pd
 from distributed import Client, KilledWorker, LocalCluster, as_completed
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel
 
 from wmbxl.__about__ import __version__
 from wmbxl.construct import relevance, solvability
 from wmbxl.construct.config import BuildConfig
 from wmbxl.construct.funnel import funnel
 from wmbxl.construct.paper import PaperResult, PaperRun
-from wmbxl.construct.records import Drop, Problem
+from wmbxl.construct.records import Drop, Problem, parse_lines
 from wmbxl.construct.screening.judgements import Judgement, history, latest, on
 from wmbxl.construct.screening.settlement import STAGE as SCREENING
 from wmbxl.construct.screening.settlement import settle
@@ -67,12 +67,16 @@ class Build:
     @cached_property
     def problems(self) -> list[Problem]:
         """What is released."""
-        return read_records(Problem, self.folder, "problems.jsonl")
+        return self._read("problems.jsonl")
 
     @cached_property
     def candidates(self) -> list[Problem]:
         """What passed every check but a person's."""
-        return read_records(Problem, self.folder, "candidates.jsonl")
+        return self._read("candidates.jsonl")
+
+    def _read(self, name: str) -> list[Problem]:
+        lines = enumerate(self.folder.read(name).splitlines(), start=1)
+        return parse_lines(Problem, lines, f"{self.folder.url}/{name}")
 
 
 @dataclass(frozen=True)
@@ -402,8 +406,6 @@ PAPER_COLUMNS = [
     "model_says", "found", "extracted", "problems", "fell", "notes",
 ]  # fmt: skip
 
-Model = TypeVar("Model", bound=BaseModel)
-
 
 def _lines(records: Iterable[BaseModel]) -> bytes:
     return b"".join(record.model_dump_json().encode() + b"\n" for record in records)
@@ -411,24 +413,3 @@ def _lines(records: Iterable[BaseModel]) -> bytes:
 
 def _json(content: Mapping[str, Any]) -> bytes:
     return (json.dumps(content, indent=2, ensure_ascii=False) + "\n").encode()
-
-
-def read_records(model: type[Model], folder: RunFolder, name: str) -> list[Model]:
-    """Read a file of JSON lines.
-
-    Raises
-    ------
-    NothingMatches
-        There is none.
-    RecordsError
-        Lines are no records of this kind; all of them are told.
-    """
-    records, issues = [], []
-    for number, line in enumerate(folder.read(name).splitlines(), start=1):
-        try:
-            records.append(model.model_validate_json(line))
-        except ValidationError as error:
-            issues.append(f"line {number}: {error.errors()[0]['msg']} ({'.'.join(map(str, error.errors()[0]['loc']))})")
-    if issues:
-        raise RecordsError(f"{folder.url}/{name}", issues)
-    return records

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterable
 from datetime import date
-from typing import Literal
+from typing import Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from wmbxl.errors import RecordsError
 
 Kind = Literal["equation", "lemma"]
 ProblemType = Literal["MCQ", "fill_blank_25", "fill_blank_50", "fill_blank_75", "fill_blank_100", "proof"]
@@ -18,6 +21,30 @@ class Record(BaseModel):
     """A record: frozen, and without unknown fields."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+Kept = TypeVar("Kept", bound=BaseModel)
+
+
+def parse_lines(kind: type[Kept], lines: Iterable[tuple[int, bytes]], where: str) -> list[Kept]:
+    """Read records of one kind from numbered lines of JSON.
+
+    Raises
+    ------
+    RecordsError
+        Lines are no records of this kind; all of them are told.
+    """
+    found, issues = [], []
+    for number, line in lines:
+        try:
+            found.append(kind.model_validate_json(line))
+        except ValidationError as error:
+            first = error.errors()[0]
+            place = ".".join(map(str, first["loc"]))
+            issues.append(f"line {number}: expected a {kind.__name__.lower()}: {place}: {first['msg']}")
+    if issues:
+        raise RecordsError(where, issues)
+    return found
 
 
 class Paper(Record):

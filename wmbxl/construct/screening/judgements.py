@@ -7,13 +7,10 @@ from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from functools import lru_cache
 from pathlib import Path
-from typing import TypeVar
 from urllib.parse import quote
 
-from pydantic import BaseModel, ValidationError
-
-from wmbxl.construct.records import Problem, Review
-from wmbxl.errors import NothingMatches, RecordsError
+from wmbxl.construct.records import Kept, Problem, Review, parse_lines
+from wmbxl.errors import NothingMatches
 
 CANDIDATES = "candidates.jsonl"
 JUDGEMENTS = "screening"
@@ -27,8 +24,6 @@ LEVELS = {
     1: ("Invalid", "Clearly wrong or contradictory, outside the field, or unusable as a question."),
 }
 LOWEST_TO_ACCEPT = 3
-
-Kind = TypeVar("Kind", bound=BaseModel)
 
 
 class Judgement(Review):
@@ -77,7 +72,7 @@ class Screening:
                 "not a version of it"
             )
         path = max(versions, key=lambda path: int(path.parent.name[1:]))
-        self.problems = {problem.problem_id: problem for problem in _read_lines(path, path.read_bytes(), Problem)}
+        self.problems = {problem.problem_id: problem for problem in _read(Problem, path, path.read_bytes())}
 
     def add(self, rater: str, problem_id: str, level: int, decision: str, comment: str) -> Judgement:
         """Keep a judgement; when this returns, it is on the disk.
@@ -171,19 +166,9 @@ def _append(path: Path, line: str) -> None:
 def _read_judgements(path: Path, size: int) -> Sequence[Judgement]:
     """Read the whole lines of a rater's file; `size` makes it read again when it has grown."""
     content = path.read_bytes()
-    return _read_lines(path, content[: content.rfind(b"\n") + 1], Judgement)
+    return _read(Judgement, path, content[: content.rfind(b"\n") + 1])
 
 
-def _read_lines(path: Path, content: bytes, kind: type[Kind]) -> list[Kind]:
-    found, issues = [], []
-    for number, line in enumerate(content.split(b"\n"), start=1):
-        if line.strip():
-            try:
-                found.append(kind.model_validate_json(line))
-            except ValidationError as error:
-                first = error.errors()[0]
-                place = ".".join(map(str, first["loc"]))
-                issues.append(f"line {number}: expected a {kind.__name__.lower()}: {place}: {first['msg']}")
-    if issues:
-        raise RecordsError(str(path), issues)
-    return found
+def _read(kind: type[Kept], path: Path, content: bytes) -> list[Kept]:
+    lines = ((number, line) for number, line in enumerate(content.split(b"\n"), start=1) if line.strip())
+    return parse_lines(kind, lines, str(path))
