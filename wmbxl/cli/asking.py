@@ -9,10 +9,10 @@ from typing import Any
 
 import click
 import orjson
-from rich.console import Console
 from rich.live import Live
 from rich.text import Text
 
+from wmbxl.cli.display import LINE_EVERY, progress_console, say
 from wmbxl.cli.options import named, options
 from wmbxl.errors import CallFailed, UsageError
 from wmbxl.models.asking import Budget, Outcome
@@ -21,7 +21,6 @@ from wmbxl.models.endpoint import Endpoint
 from wmbxl.units import duration
 
 INCOMPLETE = 3  # exit status where calls have no reply
-LINE_EVERY = 10.0  # seconds between lines where there is no terminal
 
 QUESTION_FIELDS = options(
     click.option("--id-field", default="problem_id", show_default=True, help="Field with a problem's id."),
@@ -99,7 +98,6 @@ class Progress:
         self.total, self.budget, self.price = total, budget, price
         self.recorded = self.answered = self.failed = self.judged = self.prompt_tokens = self.completion_tokens = 0
         self.began = self.last_said = time.monotonic()
-        self.console = Console(stderr=True)
 
     def told(self, call: Call, outcome: Outcome) -> None:
         """Count what came of a call; `wmbxl.models.asking.ask_all` calls it."""
@@ -119,13 +117,13 @@ class Progress:
         self._say_now_and_then()
 
     def _say_now_and_then(self) -> None:
-        if not self.console.is_terminal and time.monotonic() - self.last_said > LINE_EVERY:
+        if not progress_console.is_terminal and time.monotonic() - self.last_said > LINE_EVERY:
             self.say()
 
     def say(self) -> None:
         """Print the line."""
         self.last_said = time.monotonic()
-        self.console.print(self.line(), markup=False, highlight=False, soft_wrap=True)
+        say(self.line())
 
     def line(self) -> str:
         """Put into words how far the calls are."""
@@ -145,6 +143,6 @@ class Progress:
 
     def shown(self) -> Any:
         """Return a context in which the line is live, if there is a terminal."""
-        if not self.console.is_terminal:
+        if not progress_console.is_terminal:
             return nullcontext()
-        return Live(get_renderable=lambda: Text(self.line()), console=self.console, transient=True)
+        return Live(get_renderable=lambda: Text(self.line()), console=progress_console, transient=True)
