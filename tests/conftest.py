@@ -13,7 +13,7 @@ from distributed import Client, LocalCluster
 from tests import s3 as servers
 from tests import tools
 from tests.browser import browser, page
-from wmbxl import stores
+from wmbxl import stores, tiers
 
 __all__ = ["browser", "page"]  # fixtures
 
@@ -69,3 +69,20 @@ def proxy(s3: servers.Server) -> Iterator[servers.Proxy]:
     """A proxy before that server, which makes trouble when told to."""
     with servers.Proxy(s3.port) as made:
         yield made
+
+
+@pytest.fixture(autouse=True)
+def kernels_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Give even small tests to the kernels; workers, which are processes of their own, begin without them."""
+    begin_with(monkeypatch, parsed_bytes=0)
+
+
+@pytest.fixture(params=[0, 1 << 60], ids=["kernels", "no kernels"])
+def either_tier(kernels_at_once: None, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> None:
+    """Run a test with the kernels and with what a process does before it compiles them."""
+    begin_with(monkeypatch, request.param)
+
+
+def begin_with(monkeypatch: pytest.MonkeyPatch, parsed_bytes: int) -> None:
+    for tier in (tiers.json, tiers.letters):
+        monkeypatch.setattr(tier, "bytes_left", parsed_bytes)

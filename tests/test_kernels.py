@@ -17,7 +17,7 @@ from tests import naive, strategies
 from wmbxl import folding, hashing, kernels, sample, vector
 from wmbxl.batches import Batch
 from wmbxl.benchmark import Benchmark
-from wmbxl.folding import SMALL_LETTERS, Folder
+from wmbxl.folding import Folder, small_letters
 from wmbxl.index import ProbeIndex
 
 Array = np.ndarray[Any, Any]
@@ -183,10 +183,11 @@ def check_folding(texts: list[str]) -> None:
     assert data.tobytes() == packed([text.encode() for text in texts])[0].tobytes()  # what was read stays
 
 
+@pytest.mark.usefixtures("either_tier")
 def test_every_letter_is_folded() -> None:
     everything = [chr(code) for code in range(0x80, 0x110000) if not 0xD800 <= code < 0xE000]
     check_folding(everything)
-    changed = np.flatnonzero(np.arange(len(SMALL_LETTERS)) != SMALL_LETTERS)
+    changed = np.flatnonzero(np.arange(len(small_letters())) != small_letters())
     assert set(changed.tolist()) == {ord(char) for char in everything if char.lower() != char}
 
 
@@ -197,18 +198,21 @@ def test_capitals_at_every_offset(char: str) -> None:
             check_folding(["a" * before, "b" * (before % 7) + char + "c" * after, "d " * 35, char])
 
 
+@pytest.mark.usefixtures("either_tier")
 @pytest.mark.parametrize("held", [1, 1024])
 def test_folding_of_every_oddity(monkeypatch: pytest.MonkeyPatch, held: int) -> None:
     monkeypatch.setattr(folding, "_WORDS_HELD", held)
     check_folding([naive.clean(text) for text in strategies.ODDITIES])
 
 
+@pytest.mark.usefixtures("either_tier")
 @settings(deadline=None)
 @given(st.lists(strategies.documents(), max_size=4))
 def test_folding_of_any_text(texts: list[str]) -> None:
     check_folding([naive.clean(text) for text in texts])
 
 
+@pytest.mark.usefixtures("either_tier")
 def test_nothing_to_fold_is_not_copied() -> None:
     data, offsets = packed([b"Abc", "é".encode()])
     batch = Batch(data, offsets, np.arange(2), [None, None])

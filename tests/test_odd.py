@@ -95,6 +95,7 @@ def read(path: Path, **options: Any) -> list[tools.Read]:
     return [tools.read_shard(shard) for shard in Corpus("c", str(path), **options).shards()]
 
 
+@pytest.mark.usefixtures("either_tier")
 @pytest.mark.parametrize("name", OUTCOMES)
 def test_a_file(odd: Path, index: ProbeIndex, name: str) -> None:
     want = OUTCOMES[name]
@@ -130,6 +131,7 @@ def test_the_table_here_agrees_with_the_readme(odd: Path) -> None:
             assert str(want.documents) in good.split(" (")[0].split(" without")[0].split(" or ")
 
 
+@pytest.mark.usefixtures("either_tier")
 def test_copies_of_one_text_are_alike(odd: Path) -> None:
     (plain,) = read(odd / "no_final_newline.jsonl")
     same = [name for name, want in OUTCOMES.items() if want == Outcome(40)]
@@ -139,6 +141,7 @@ def test_copies_of_one_text_are_alike(odd: Path) -> None:
         assert got.texts == plain.texts, name
 
 
+@pytest.mark.usefixtures("either_tier")
 def test_escapes_change_nothing(odd: Path) -> None:
     (escaped,), (plain,) = read(odd / "escaped_ascii.jsonl"), read(odd / "multilingual.jsonl")
     assert escaped.texts == plain.texts

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from tests import tools
 from tests.tools import BOM, COMPRESS, arrow, jsonl, line, parquet, read, table
-from wmbxl import Corpus, batches, readers, streams
+from wmbxl import Corpus, batches, readers, streams, tiers
 from wmbxl.batches import Account
 from wmbxl.errors import Unreadable
 from wmbxl.records import GAPS, Skip, parse_json, record_text
@@ -30,6 +30,7 @@ def counts(got: tools.Read) -> dict[str, int]:
     return dict(got.account.skipped)
 
 
+@pytest.mark.usefixtures("either_tier")
 @pytest.mark.parametrize(
     ("data", "texts", "rows", "skipped"),
     [
@@ -77,6 +78,7 @@ def test_lists_joined_when_asked(tmp_path: Path) -> None:
     assert (got.texts, counts(got)) == (["a\nb", ""], {"text_empty": 1, "text_list": 1})
 
 
+@pytest.mark.usefixtures("either_tier")
 def test_ids_and_nested_fields(tmp_path: Path) -> None:
     data = line("t", meta={"id": 7, "body": "x"}) + line("t", meta={"id": None, "body": "y"}) + line("t")
     got = read(tmp_path / "a.jsonl", data, text_field="meta.body", id_field="meta.id")
@@ -84,6 +86,7 @@ def test_ids_and_nested_fields(tmp_path: Path) -> None:
     assert {"text", "meta.id"} >= got.account.names  # of the record that lacks the field
 
 
+@pytest.mark.usefixtures("either_tier")
 def test_the_names_of_other_fields_are_kept(tmp_path: Path) -> None:
     got = read(tmp_path / "a.jsonl", b'{"raw_content": "a", "meta": {"url": 1}}\n')
     assert got.account.names == {"raw_content", "meta", "meta.url"}
@@ -474,6 +477,7 @@ def test_a_fault_of_a_library_inside_columns(tmp_path: Path, trouble: type[tools
 NOISE = st.sampled_from([A, b"\n", b"oops\n", b"[]\n", line(5), line(None), b'{"x": 1}\n', b'{"text": "\xff"}\n', BOM])
 
 
+@pytest.mark.usefixtures("either_tier")
 @settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(NOISE, max_size=20), st.sampled_from(["plain", *COMPRESS]), st.integers(0, 40))
 def test_accounts_add_up(tmp_path: Path, parts: list[bytes], codec: str, cut: int) -> None:
@@ -497,6 +501,7 @@ def slowly(data: bytes) -> tuple[str | None, str | None]:
         return None, skip.reason
 
 
+@pytest.mark.usefixtures("either_tier")
 @settings(deadline=None, max_examples=300, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(st.tuples(st.lists(PIECES, max_size=6), st.lists(PIECES, max_size=3)), min_size=1, max_size=6))
 def test_the_fast_way_is_the_slow_way(tmp_path: Path, parts: list[tuple[list[bytes], list[bytes]]]) -> None:
@@ -522,6 +527,7 @@ def test_unread_bytes(gaps: int, decoded: int, lost: int, unread: int) -> None:
     assert account.unread_bytes == unread
 
 
+@pytest.mark.usefixtures("either_tier")
 def test_batches_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(batches, "BATCH_BYTES", 1000)
     monkeypatch.setattr(batches, "BATCH_ROWS", 7)
@@ -539,6 +545,7 @@ def test_batches_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
             assert max(int(batch.offsets[-1] - batch.offsets[0]) for batch in read_batches) < 1000 + 400
 
 
+@pytest.mark.usefixtures("either_tier")
 @pytest.mark.parametrize("name", ["a.jsonl", "a.parquet"])
 def test_ids_end(tmp_path: Path, name: str) -> None:
     """Ids are a sequence: one for each document, and no more."""
@@ -551,3 +558,16 @@ def test_ids_end(tmp_path: Path, name: str) -> None:
 
 def test_no_reason_is_unknown() -> None:
     assert not set(tools.LEAVES_NO_DOCUMENT) - {*GAPS, "text_missing", "text_null"}
+
+
+def test_a_process_begins_with_a_parser_and_goes_on_with_kernels(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    texts = [f"text {i} é\n" for i in range(2000)]
+    data = jsonl(texts)
+    monkeypatch.setattr(tiers.json, "bytes_left", len(data) // 2)
+    monkeypatch.setattr(streams, "BLOCK", 1000)
+    got = read(tmp_path / "a.jsonl", data)
+    assert got.texts == texts
+    assert got.rows == list(range(2000))
+    assert tiers.json.bytes_left == 0

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import functools
+import re
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from wmbxl import kernels
+from wmbxl import kernels, tiers
 from wmbxl.batches import Batch, read_only
 from wmbxl.text import original_positions
 from wmbxl.vector import WIDTH
@@ -15,6 +17,8 @@ from wmbxl.vector import WIDTH
 Array = np.ndarray[Any, Any]
 
 _WORDS_HELD = 1024
+_NOTHING = np.empty(0, dtype=np.uint8)
+_WORD_OUTSIDE_ASCII = re.compile(rb"[^\t-\r\x1c- \x80-\xff]*[\x80-\xff][^\t-\r\x1c- ]*")
 
 
 def _small_letter(code: int) -> int:
@@ -30,9 +34,16 @@ def _small_letter(code: int) -> int:
     return ord(small)
 
 
-SMALL_LETTERS = np.array([code if code < 0x80 else _small_letter(code) for code in range(0x20000)], dtype=np.uint32)
-_MOVING = frozenset(map(chr, np.flatnonzero(SMALL_LETTERS == 0).tolist())) - {"Σ", "\0"}
-_NOTHING = np.empty(0, dtype=np.uint8)
+@functools.cache
+def small_letters() -> Array:
+    """Return what each code point becomes, as `_small_letter` says; uint32."""
+    return np.array([code if code < 0x80 else _small_letter(code) for code in range(0x20000)], dtype=np.uint32)
+
+
+@functools.cache
+def _moving() -> frozenset[str]:
+    """Return the capitals that change their length."""
+    return frozenset(map(chr, np.flatnonzero(small_letters() == 0).tolist())) - {"Σ", "\0"}
 
 
 @dataclass(frozen=True)
@@ -67,8 +78,14 @@ class Folder:
     def fold(self, batch: Batch) -> Folded:
         """Return a batch free of capitals outside ASCII."""
         moved = np.zeros(len(batch), dtype=bool)
-        if not self._release or not self._lower(batch, _NOTHING):
-            return Folded(batch.data, batch.offsets, moved)
+        unchanged = Folded(batch.data, batch.offsets, moved)
+        if not self._release or int(batch.data.max()) < 0x80:
+            return unchanged
+        if not tiers.letters.compiles(len(batch.data)):
+            words = _words_with_capitals(batch)
+            return _lower_words(batch, batch.data.copy(), words, moved) if len(words) else unchanged
+        if not self._lower(batch, _NOTHING):
+            return unchanged
         if len(self._room) < len(batch.data):
             self._room = np.empty(len(batch.data), dtype=np.uint8)
         data = self._room[: len(batch.data)]
@@ -80,7 +97,19 @@ class Folder:
         return _lower_words(batch, data, self._words[:count], moved)
 
     def _lower(self, batch: Batch, out: Array) -> int:
-        return kernels.lower_capitals(batch.data, batch.offsets, SMALL_LETTERS, out, self._words)
+        return kernels.lower_capitals(batch.data, batch.offsets, small_letters(), out, self._words)
+
+
+def _words_with_capitals(batch: Batch) -> Array:
+    """Find the words outside ASCII that lower-casing changes: document, first byte, byte after the last."""
+    view, bounds = batch.data.data, batch.offsets.tolist()
+    words = [
+        (doc, *match.span())
+        for doc in range(len(batch))
+        for match in _WORD_OUTSIDE_ASCII.finditer(view, bounds[doc], bounds[doc + 1])
+        if (word := str(match[0], "utf-8")) != word.lower()
+    ]
+    return np.array(words, dtype=np.int64).reshape(-1, 3)
 
 
 def _lower_words(batch: Batch, data: Array, words: Array, moved: Array) -> Folded:
@@ -92,7 +121,7 @@ def _lower_words(batch: Batch, data: Array, words: Array, moved: Array) -> Folde
     for doc, start, end in words.tolist():
         text = str(source[start:end], "utf-8")
         word = text.lower().encode()
-        if _MOVING.isdisjoint(text):
+        if _moving().isdisjoint(text):
             data[start:end] = np.frombuffer(word, dtype=np.uint8)
             continue
         parts += [data.data[before:start], word]

@@ -1,7 +1,8 @@
 """JSON: streams cut into records, and records into batches of documents.
 
 Most records go a fast way: kernels check the JSON, find the text and decode it, so that no Python object is built.
-Whatever they refuse, or has no plain text, goes through the tolerant parser of `records`.
+Whatever they refuse, or has no plain text, goes through the tolerant parser of `records`; so do the first records of a
+process, since the kernels have to be compiled (see `tiers`).
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import orjson
 
-from wmbxl import batches, kernels
+from wmbxl import batches, kernels, tiers
 from wmbxl.batches import NAMES_KEPT, Account, Array, Batch
 from wmbxl.errors import Unreadable
 from wmbxl.records import REPAIRED, Skip, as_id, field_names, get_field, parse_json, record_text
@@ -37,10 +38,13 @@ class Records:
         Goes on behind the last record for as long as the kernels look.
     spans : int64 array of shape (records, 2)
         First byte of each record, and the one after the last.
+    compiled : bool
+        Whether they are for the kernels.
     """
 
     data: bytes
     spans: Array
+    compiled: bool = True
 
     def __iter__(self) -> Iterator[bytes]:
         return (self.data[start:end] for start, end in self.spans.tolist())
@@ -69,11 +73,22 @@ def _lines_of(parts: list[bytes]) -> Iterator[Records]:
     data = b"".join(parts)
     parts.clear()  # a long line isn't held twice
     at, end = 0, len(data) - len(_PADDING)
+    if not tiers.json.compiles(end):
+        yield Records(data, _cut_lines(data, end), compiled=False)
+        return
     while at < end:
         spans = np.empty((_SPANS_HELD, 2), dtype=np.int64)
         count = kernels.cut_lines(_array(data), at, end, spans)
         yield Records(data, spans[:count])
         at = int(spans[count - 1, 1]) + 1
+
+
+def _cut_lines(data: bytes, end: int) -> Array:
+    """Find the lines of ``data[:end]`` as `kernels.cut_lines` does."""
+    stops = np.flatnonzero(_array(data)[:end] == ord("\n"))
+    if end and data[end - 1] != ord("\n"):
+        stops = np.append(stops, end)
+    return np.stack([np.append(0, stops[:-1] + 1)[: len(stops)], stops], axis=1)
 
 
 def _is_whole(line: bytes) -> bool:
@@ -153,11 +168,14 @@ class _Builder:
 
     def _read(self, records: Records) -> _Part:
         """Return the records that have a text; count them all."""
-        places = np.empty_like(records.spans)
-        kernels.find_texts(_array(records.data), records.spans, self.name, places)
+        places = np.full_like(records.spans, kernels.TEXT_ELSEWHERE)
+        if records.compiled:
+            kernels.find_texts(_array(records.data), records.spans, self.name, places)
+        else:
+            places[[not record.strip() for record in records]] = kernels.BLANK
         kept = places[:, 0] != kernels.BLANK
-        spans = records.spans[kept]
-        part = _Part(records.data, self.account.records + np.arange(len(spans)), spans, places[kept])
+        spans, rows = records.spans[kept], self.account.records + np.arange(int(kept.sum()))
+        part = _Part(records.data, rows, spans, places[kept], records.compiled)
         if len(part) and self.account.records == 0:
             self._note_fields(part.record_without_text(0))
         self.account.records += len(part)
@@ -208,7 +226,10 @@ class _Builder:
             texts[:filled] = self.texts[:filled]
             self.texts = texts
         offsets = np.full(len(part) + 1, filled, dtype=np.int64)
-        kernels.unescape(_array(part.data), part.places, self.texts, offsets)
+        if part.compiled:
+            kernels.unescape(_array(part.data), part.places, self.texts, offsets)
+        else:
+            _unescape(part, self.texts, offsets)
         self.offsets.append(offsets[1:])
         self.parts.append(part)
         self.documents += len(part)
@@ -228,6 +249,13 @@ class _Builder:
         yield batch
 
 
+def _unescape(part: _Part, out: Array, offsets: Array) -> None:
+    """Decode the strings of records that a parser read, as `kernels.unescape` does."""
+    texts = [orjson.loads(part.data[first - 1 : stop + 1]).encode() for first, stop in part.places.tolist()]
+    offsets[1:] += np.cumsum([len(text) for text in texts], dtype=np.int64)
+    out[offsets[0] : offsets[-1]] = np.frombuffer(b"".join(texts), dtype=np.uint8)
+
+
 @dataclass(frozen=True)
 class _Part:
     """Records that have a text, or may have one.
@@ -241,18 +269,21 @@ class _Part:
         Where the records are in the data.
     places : int64 array of shape (records, 2)
         Where the JSON strings of their texts are, in the records or elsewhere.
+    compiled : bool
+        Whether they are for the kernels.
     """
 
     data: bytes
     rows: Array
     spans: Array
     places: Array
+    compiled: bool
 
     def __len__(self) -> int:
         return len(self.rows)
 
     def __getitem__(self, which: slice | Array) -> _Part:
-        return _Part(self.data, self.rows[which], self.spans[which], self.places[which])
+        return replace(self, rows=self.rows[which], spans=self.spans[which], places=self.places[which])
 
     def record(self, i: int) -> bytes:
         """Return a record."""

@@ -27,7 +27,8 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 # Kernels allocate nothing, so Numba's reference counting is off, which halves the time that compiling takes. There
-# is no on-disk cache either: it has crashed under several workers that share a folder.
+# is no on-disk cache either: it has crashed under several workers that share a folder. `min` and `max` are functions
+# that Numba compiles again for each pair of types, so what every scan needs does without them.
 _OPTIONS = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True, "_nrt": False}
 
 
@@ -68,7 +69,10 @@ def inline(function: F) -> F:
 
 
 def merge(function: F) -> F:
-    """Paste into the only caller: one function to compile instead of two."""
+    """Paste into the only caller: one function to compile instead of two.
+
+    That copies the caller for every statement of it, so it pays only in small ones.
+    """
     return numba.njit(inline="always", **_OPTIONS)(function)
 
 
@@ -200,7 +204,7 @@ def commands(
     return opening | (letter & ~(letter + first))
 
 
-@merge
+@internal
 def fill(data: Array, end: int, release: bool, state: Array, scratch: Scratch) -> None:
     """Append token edges of the current document until its end or until the buffer is nearly full."""
     edges = scratch.edges
@@ -209,7 +213,7 @@ def fill(data: Array, end: int, release: bool, state: Array, scratch: Scratch) -
     limit = len(edges) - 2 * WIDTH
     while here < end and count < limit:
         # Near the end of the data the 64 bytes before it are taken, and those already seen shifted out.
-        at = min(here, len(data) - WIDTH)
+        at = here if here + WIDTH <= len(data) else len(data) - WIDTH
         gone = np.uint64(here - at)
         valid = ALL if end - here >= WIDTH else (ONE << np.uint64(end - here)) - ONE
         found = (white_space_and_braces(data, at) if release else white_space(data, at)) >> gone
@@ -245,7 +249,7 @@ lower_word, absorb, spread, filter_bits = map(
 @inline
 def word_at(data: Array, at: int, end: int) -> np.uint64:
     """Return up to eight bytes of ``data[at:end]``, the rest zero."""
-    start = min(at, len(data) - 8)
+    start = at if at + 8 <= len(data) else len(data) - 8
     word = load_word(data, start) >> np.uint64(8 * (at - start))
     return word if end - at >= 8 else word & ((ONE << np.uint64(8 * (end - at))) - ONE)
 
@@ -306,9 +310,10 @@ def confirm(data: Array, edges: Array, first: int, last: int, tables: Tables, at
             return False
         for place in range(start, end, 8):
             word = word_at(data, place, end)
-            if (lower_word(word) if release else word) != word_at(text, at, at + min(8, end - place)):
+            stop = at + 8 if place + 8 <= end else at + end - place
+            if (lower_word(word) if release else word) != word_at(text, at, stop):
                 return False
-            at += min(8, end - place)
+            at = stop
         at += 1
     return True
 
@@ -320,7 +325,7 @@ def known(data: Array, edges: Array, i: int, tables: Tables) -> bool:
     return in_filter(tables.filter, value, tables.parameters[FILTER_SHIFT])
 
 
-@merge
+@internal
 def look_closer(
     data: Array, scratch: Scratch, i: int, available: int, tables: Tables, doc: int, found: Array, count: int
 ) -> int:
@@ -335,11 +340,13 @@ def look_closer(
         left -= 1
     while right < i + stride - 1 and right + 1 + q <= available and known(data, edges, right + 1, tables):
         right += 1
-    final = min(i, right - stride + 1)
+    final = i if i + stride <= right + 1 else right - stride + 1
     if final < left:
         return count
     seed, release = tables.parameters[SEED], tables.parameters[RELEASE] != ZERO
-    last = min(available, final + tables.ns[-1])
+    last = final + tables.ns[-1]
+    if last > available:
+        last = available
     prefix[0], reach[0] = ZERO, 0
     for t in range(left, last):
         start, end = edges[2 * t], edges[2 * t + 1]
@@ -347,7 +354,8 @@ def look_closer(
         reach[t - left + 1] = reach[t - left] + end - start + 1
     same, upto = -1, left  # where the benchmark has token `j`, and up to which token it has the same from there
     for j in range(left, final + 1):
-        upto = max(upto, j)
+        if upto < j:
+            upto = j
         for k in range(len(tables.ns)):
             n = tables.ns[k]
             if j + n > last:
@@ -402,7 +410,11 @@ def probe(data: Array, finished: bool, tables: Tables, state: Array, scratch: Sc
 @merge
 def drop_tokens(state: Array, edges: Array, stride: int) -> None:
     """Drop the tokens that no further window can contain."""
-    first = min(max(0, state[NEXT] - state[BASE] - stride + 1), state[EDGES] // 2)
+    first = state[NEXT] - state[BASE] - stride + 1
+    if first > state[EDGES] // 2:
+        first = state[EDGES] // 2
+    if first <= 0:
+        return
     for k in range(2 * first, state[EDGES]):
         edges[k - 2 * first] = edges[k]
     state[BASE] += first
@@ -437,7 +449,7 @@ def find_matches(
     """
     release = tables.parameters[RELEASE] != ZERO
     stride = np.int64(tables.parameters[STRIDE])
-    count = 0
+    count = np.int64(0)
     while state[DOC] < len(offsets) - 1:
         doc = state[DOC]
         end = offsets[doc + 1]
@@ -870,15 +882,6 @@ def copy_bytes(out: Array, to: int, data: Array, at: int, stop: int) -> None:
         else:
             out[to] = data[at]
             at, to = at + 1, to + 1
-
-
-@jit
-def gather(data: Array, spans: Array, out: Array) -> None:
-    """Copy the bytes of `spans` to `out`, one behind the other, and up to 63 bytes more."""
-    to = 0
-    for i in range(len(spans)):
-        copy_bytes(out, to, data, spans[i, 0], spans[i, 1])
-        to += spans[i, 1] - spans[i, 0]
 
 
 @jit
