@@ -22,7 +22,7 @@ from wmbxl.text import Normaliser, Profile, xxh64
 Array = np.ndarray[Any, Any]
 
 FORMAT = "wmbxl-index-1"
-_BITS_PER_QGRAM = 16
+_BITS_PER_QGRAM = 8
 _FIRST_SEED = 0x51ED270B74A1C3D5
 _NUMBERS = ("surface_bounds", "surface_tokens", "gram_bounds", "owner_bounds", "parameters", "powers")
 _ARRAYS = ("text", *_NUMBERS, "gram_start", "gram_end", "gram_hash", "slots", "filter", "owners", "ns")
@@ -247,7 +247,7 @@ class _Surfaces:
 
 def _sampling(shortest: int) -> tuple[int, int]:
     """Return (q, stride): which q-grams to sample so that every window of at least `shortest` tokens holds one."""
-    q = min(3, (shortest + 1) // 2)
+    q = min(4, (shortest + 1) // 2)
     return q, shortest - q + 1
 
 

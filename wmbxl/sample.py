@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from wmbxl import kernels
-from wmbxl.batches import Batch
+from wmbxl.batches import Batch, as_arrays
 from wmbxl.folding import Folded, places
 from wmbxl.index import ProbeIndex
 from wmbxl.kernels import END, ENTRY, FIRST, GRAM, PRIORITY, ROW, SOURCE, START, STOP
@@ -119,7 +119,7 @@ class EvidenceSample:
         """Drop the snippets of rows that others replaced, and take more memory, unless that frees more than half."""
         rows = self.sample.rows[: self.used[0]]
         live = np.flatnonzero(rows[:, SOURCE] >= 0)
-        bounds, texts = _gather(self.texts, rows[live].take([FIRST, STOP], axis=1))
+        texts, bounds = as_arrays(_gather(self.texts, rows[live].take([FIRST, STOP], axis=1)))
         rows[live, FIRST], rows[live, STOP] = bounds[:-1], bounds[1:]
         self.filled[0] = len(texts)
         if 2 * (len(texts) + needed) > len(self.texts):
@@ -130,7 +130,6 @@ class EvidenceSample:
         """Return the sample, schema `wmbxl.tally.EVIDENCE`, sorted."""
         rows = self.sample.rows[: self.used[0]]
         rows = rows[np.lexsort([rows[:, key] for key in (START, ROW, PRIORITY, ENTRY)])]  # the last one first
-        bounds, texts = _gather(self.texts, rows.take([FIRST, STOP], axis=1))
         columns = {
             "entry": rows[:, ENTRY],
             "priority": rows[:, PRIORITY].astype(np.uint64) ^ _SIGN,
@@ -141,13 +140,16 @@ class EvidenceSample:
             "end": rows[:, END],
             "gram": rows[:, GRAM],
             "document_id": pa.array(self.ids, pa.string()).take(pa.array(rows[:, SOURCE])),
-            "snippet": pa.LargeStringArray.from_buffers(len(rows), pa.py_buffer(bounds), pa.py_buffer(texts)),
+            "snippet": _gather(self.texts, rows.take([FIRST, STOP], axis=1)),
         }
         return pa.table(columns, schema=EVIDENCE)
 
 
-def _gather(data: Array, spans: Array) -> tuple[Array, Array]:
-    """Return the bytes of `spans`, shape (spans, 2), one behind the other, after where each starts and ends."""
-    bounds = np.concatenate([[0], np.cumsum(spans[:, 1] - spans[:, 0])])
-    view = data.data
-    return bounds, np.frombuffer(b"".join([view[first:stop] for first, stop in spans.tolist()]), dtype=np.uint8)
+def _gather(data: Array, spans: Array) -> pa.LargeStringArray:
+    """Return the bytes of each of `spans`, shape (spans, 2), of which none overlap."""
+    order = np.argsort(spans[:, 0])
+    place = np.empty_like(order)
+    place[order] = np.arange(len(order))
+    # In order, what lies between two spans is a value too, which is not taken.
+    buffers = [None, pa.py_buffer(spans[order].ravel()), pa.py_buffer(data)]
+    return pa.Array.from_buffers(pa.large_string(), max(0, 2 * len(spans) - 1), buffers).take(pa.array(2 * place))
