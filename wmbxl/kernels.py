@@ -100,7 +100,6 @@ class Tables(NamedTuple):
 
     text: Array
     gram_start: Array
-    gram_end: Array
     gram_hash: Array
     slots: Array
     filter: Array
@@ -297,23 +296,23 @@ def look_up(slots: Array, hashes: Array, value: np.uint64, shift: np.uint64) -> 
 
 
 @merge
-def confirm(data: Array, edges: Array, first: int, last: int, tables: Tables, at: int, begun: bool) -> bool:
+def confirm(data: Array, edges: Array, first: int, last: int, tables: Tables, at: int) -> bool:
     """Whether the tokens from `first` up to `last` stand, byte by byte, at ``text[at:]`` of the benchmark.
 
-    `begun` tells that other tokens stand before them there, so that a space has to come between.
+    There, each token is followed by a space.
     """
     release = tables.parameters[RELEASE] != ZERO
     text = tables.text
     for t in range(first, last):
         start, end = edges[2 * t], edges[2 * t + 1]
-        if (begun or t > first) and text[at - 1] != 0x20:
-            return False
         for place in range(start, end, 8):
             word = word_at(data, place, end)
             stop = at + 8 if place + 8 <= end else at + end - place
             if (lower_word(word) if release else word) != word_at(text, at, stop):
                 return False
             at = stop
+        if text[at] != 0x20:
+            return False
         at += 1
     return True
 
@@ -325,24 +324,29 @@ def known(data: Array, edges: Array, i: int, tables: Tables) -> bool:
     return in_filter(tables.filter, value, tables.parameters[FILTER_SHIFT])
 
 
-@internal
-def look_closer(
-    data: Array, scratch: Scratch, i: int, available: int, tables: Tables, doc: int, found: Array, count: int
-) -> int:
-    """Append the matches among the windows whose first sampled q-gram starts at token `i`; return the new count.
+@merge
+def known_run(data: Array, edges: Array, i: int, available: int, tables: Tables) -> tuple[int, int]:
+    """Return the first and the last window that may match among those whose first sampled q-gram starts at token `i`.
 
-    A window matches only if all its q-grams are known, so first the run of known q-grams around `i` is measured.
+    A window matches only if all its q-grams are known, so the run of known q-grams around `i` is measured. There is no
+    such window if the last one comes before the first.
     """
-    edges, prefix, reach = scratch.edges, scratch.prefix, scratch.reach
     q, stride = np.int64(tables.parameters[Q]), np.int64(tables.parameters[STRIDE])
     left = right = i
     while left > 0 and left > i - stride + 1 and known(data, edges, left - 1, tables):
         left -= 1
     while right < i + stride - 1 and right + 1 + q <= available and known(data, edges, right + 1, tables):
         right += 1
-    final = i if i + stride <= right + 1 else right - stride + 1
-    if final < left:
-        return count
+    return left, i if i + stride <= right + 1 else right - stride + 1
+
+
+@internal
+def find_windows(
+    data: Array, scratch: Scratch, left: int, final: int, available: int, tables: Tables, doc: int, found: Array,
+    count: int,
+) -> int:  # fmt: skip
+    """Append the matches among the windows that start at the tokens from `left` to `final`; return the new count."""
+    edges, prefix, reach = scratch.edges, scratch.prefix, scratch.reach
     seed, release = tables.parameters[SEED], tables.parameters[RELEASE] != ZERO
     last = final + tables.ns[-1]
     if last > available:
@@ -367,13 +371,11 @@ def look_closer(
                 if gram < 0:
                     break  # a longer window that matches would begin with this one
             start = np.int64(tables.gram_start[gram])
-            if np.int64(tables.gram_end[gram]) - start != reach[j + n - left] - reach[j - left] - 1:
-                break
             if start != same:
                 same, upto = start, j
             if upto < j + n:
                 at = same + reach[upto - left] - reach[j - left]
-                if not confirm(data, edges, upto, j + n, tables, at, upto > j):
+                if not confirm(data, edges, upto, j + n, tables, at):
                     same = -1
                     break
                 upto = j + n
@@ -401,7 +403,9 @@ def probe(data: Array, finished: bool, tables: Tables, state: Array, scratch: Sc
     i = state[NEXT] - state[BASE]
     while i + reach <= available and count <= room:
         if known(data, scratch.edges, i, tables):
-            count = look_closer(data, scratch, i, available, tables, state[DOC], found, count)
+            left, final = known_run(data, scratch.edges, i, available, tables)
+            if left <= final:
+                count = find_windows(data, scratch, left, final, available, tables, state[DOC], found, count)
         i += stride
     state[NEXT] = state[BASE] + i
     return count
@@ -558,6 +562,22 @@ def lower_capitals(data: Array, offsets: Array, small: Array, out: Array, words:
     return count
 
 
+@internal
+def count_points(data: Array, at: int, stop: int) -> int:
+    """Return how many code points begin in ``data[at:stop]``."""
+    points = 0
+    while at < stop and at + WIDTH <= len(data):
+        beginning = ~continuation(data, at)
+        if stop - at < WIDTH:
+            beginning &= (ONE << np.uint64(stop - at)) - ONE
+        points += count_bits(beginning)
+        at += WIDTH
+    while at < stop:
+        points += (data[at] & 0xC0) != 0x80
+        at += 1
+    return points
+
+
 @jit
 def code_points(data: Array, offsets: Array, found: Array, out: Array) -> None:
     """Turn the byte positions of matches into code points of their documents.
@@ -572,17 +592,12 @@ def code_points(data: Array, offsets: Array, found: Array, out: Array) -> None:
             at = end = offsets[doc]
             points = beyond = 0
         if found[i, 2] > at:
-            while at < found[i, 2]:
-                if at + 64 <= found[i, 2]:
-                    points += 64 - count_bits(continuation(data, at))
-                    at += 64
-                else:
-                    points += (data[at] & 0xC0) != 0x80
-                    at += 1
+            points += count_points(data, at, found[i, 2])
+            at = found[i, 2]
             end, beyond = at, points
-        while end < found[i, 3]:  # a longer match that starts here goes on from the shorter one
-            beyond += (data[end] & 0xC0) != 0x80
-            end += 1
+        if found[i, 3] > end:  # a longer match that starts here goes on from the shorter one
+            beyond += count_points(data, end, found[i, 3])
+            end = found[i, 3]
         out[i, 0], out[i, 1] = points, beyond
 
 

@@ -129,7 +129,7 @@ class EvidenceSample:
     def table(self, shard: Shard) -> pa.Table:
         """Return the sample, schema `wmbxl.tally.EVIDENCE`, sorted."""
         rows = self.sample.rows[: self.used[0]]
-        rows = rows[np.lexsort([rows[:, key] for key in (START, ROW, PRIORITY, ENTRY)])]  # the last one first
+        rows = rows[_order(rows)]
         columns = {
             "entry": rows[:, ENTRY],
             "priority": rows[:, PRIORITY].astype(np.uint64) ^ _SIGN,
@@ -143,6 +143,15 @@ class EvidenceSample:
             "snippet": _gather(self.texts, rows.take([FIRST, STOP], axis=1)),
         }
         return pa.table(columns, schema=EVIDENCE)
+
+
+def _order(rows: Array) -> Array:
+    """Return the order of rows by entry, priority, record and first code point."""
+    order = np.lexsort([rows[:, PRIORITY], rows[:, ENTRY]])  # the last key first
+    entry, priority = rows[order, ENTRY], rows[order, PRIORITY]
+    if ((entry[1:] == entry[:-1]) & (priority[1:] == priority[:-1])).any():  # only documents with the same text tie
+        order = np.lexsort([rows[:, key] for key in (START, ROW, PRIORITY, ENTRY)])
+    return order
 
 
 def _gather(data: Array, spans: Array) -> pa.LargeStringArray:
