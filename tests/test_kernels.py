@@ -367,6 +367,20 @@ def test_what_is_utf8(documents: list[bytes]) -> None:
     assert good or not kernels.are_utf8(tight, offsets)
 
 
+@pytest.mark.parametrize("before", [0, 60, 61, 62, 63])
+def test_every_lead_byte_over_block_edges(before: int) -> None:
+    edges = (0x7F, 0x80, 0x8F, 0x90, 0x9F, 0xA0, 0xBF, 0xC0)
+    tails = [b"", b"\x7f", *(bytes(tail) for k in (1, 2, 3) for tail in itertools.product((0x80, 0xBF), repeat=k))]
+    wrong = []
+    for lead, second in itertools.product(range(0x80, 0x100), edges):
+        for tail in tails:
+            document = b"a" * before + bytes([lead, second]) + tail
+            data = np.frombuffer(document + b"b" * 64, dtype=np.uint8)
+            if kernels.are_utf8(data, np.array([0, len(document)])) != decodes(document):
+                wrong.append(document[before:])
+    assert not wrong
+
+
 # ---------------------------------------------------------------- bits
 
 

@@ -182,7 +182,9 @@ def _rows(batch: pa.RecordBatch, column: pa.Array, options: ReadOptions, account
         return
     account.documents += len(texts)
     ids = get_column(batch, options.id_field) if options.id_field else None
-    names = ids.take(pa.array(rows)) if ids is not None else pa.nulls(len(rows))
+    if ids is None:
+        ids = pa.nulls(len(column))
+    names = ids if len(rows) == len(ids) else ids.take(pa.array(rows))
     found = Batch.of(texts, first + rows, _Ids(names))
     if empty := len(found.blank_documents()):
         account.skipped["text_empty"] += empty

@@ -79,7 +79,7 @@ class Folder:
         """Return a batch free of capitals outside ASCII."""
         moved = np.zeros(len(batch), dtype=bool)
         unchanged = Folded(batch.data, batch.offsets, moved)
-        if not self._release or int(batch.data.max()) < 0x80:
+        if not self._release or (tiers.letters.bytes_left and int(batch.data.max()) < 0x80):
             return unchanged
         if not tiers.letters.compiles(len(batch.data)):
             words = _words_with_capitals(batch)

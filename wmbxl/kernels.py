@@ -85,6 +85,10 @@ backslashes = byte_mask((0x5C, 0x5C))
 letters = byte_mask((0x41, 0x5A), (0x61, 0x7A))
 non_ascii = byte_mask((0x80, 0xFF))
 continuation = byte_mask((0x80, 0xBF))
+leads_of_more = byte_mask((0xC2, 0xF4))
+leads_of_three = byte_mask((0xE0, 0xF4))  # bytes, or more
+leads_of_four = byte_mask((0xF0, 0xF4))
+special_leads = byte_mask((0xE0, 0xE0), (0xED, 0xED), (0xF0, 0xF0), (0xF4, 0xF4))
 space_leads = byte_mask((0xC2, 0xC2), (0xE1, 0xE3))
 newlines = byte_mask((0x0A, 0x0A))
 quotes = byte_mask((0x22, 0x22))
@@ -991,24 +995,54 @@ def utf8_length(data: Array, at: int) -> int:
     return 0 if (first == 0xF0 and second < 0x90) or (first == 0xF4 and second >= 0x90) else 4
 
 
+@internal
+def special_leads_are_utf8(data: Array, special: np.uint64, here: int, end: int) -> bool:
+    """Whether what follows lead bytes of which not every continuation is UTF-8 is; `special` tells where they are."""
+    while special != ZERO:
+        at = here + lowest_bit(special)
+        special &= special - ONE
+        if at + 1 >= end:
+            return False
+        first, second = data[at], data[at + 1]
+        if first == 0xE0 or first == 0xF0:
+            if second < (0xA0 if first == 0xE0 else 0x90):
+                return False
+        elif second > (0x9F if first == 0xED else 0x8F):
+            return False
+    return True
+
+
 @jit
 def are_utf8(data: Array, offsets: Array) -> bool:
-    """Whether documents, ``data[offsets[d]:offsets[d + 1]]``, are UTF-8; False also where that takes a closer look."""
+    """Whether documents, ``data[offsets[d]:offsets[d + 1]]``, are UTF-8; False also where `data` is short.
+
+    In UTF-8, continuations stand just where lead bytes want them.
+    """
+    if len(data) < WIDTH:
+        return False
     for doc in range(len(offsets) - 1):
-        at, end = offsets[doc], offsets[doc + 1]
-        while at < end:
-            if data[at] < 0x80 and at + WIDTH <= len(data):
-                high = non_ascii(data, at)
-                at += WIDTH if high == ZERO else lowest_bit(high)
-            elif data[at] < 0x80:
-                at += 1
-            elif at + 4 > len(data):
-                return False
-            else:
-                length = utf8_length(data, at)
-                if length == 0 or at + length > end:
+        here, end, wanted = offsets[doc], offsets[doc + 1], ZERO
+        while here < end:
+            at = here if here + WIDTH <= len(data) else len(data) - WIDTH
+            gone = np.uint64(here - at)
+            valid = ALL if end - here >= WIDTH else (ONE << np.uint64(end - here)) - ONE
+            high = (non_ascii(data, at) >> gone) & valid
+            beyond = ZERO
+            if high != ZERO:
+                leads, long = (leads_of_more(data, at) >> gone) & valid, (leads_of_three(data, at) >> gone) & valid
+                longest = (leads_of_four(data, at) >> gone) & valid
+                beyond = (leads >> _LAST) | (long >> np.uint64(62)) | (longest >> np.uint64(61))
+                wanted |= (leads << ONE) | (long << np.uint64(2)) | (longest << np.uint64(3))
+                special = (special_leads(data, at) >> gone) & valid
+                if special != ZERO and not special_leads_are_utf8(data, special, here, end):
                     return False
-                at += length
+                high &= ~leads
+            if wanted != high or (high & ~(continuation(data, at) >> gone)) != ZERO:
+                return False
+            wanted = beyond
+            here += WIDTH
+        if wanted != ZERO:
+            return False
     return True
 
 

@@ -27,6 +27,7 @@ Array = np.ndarray[Any, Any]
 
 EVIDENCE_CAP = 20
 MATCHES_HELD = 1 << 16  # matches taken from the kernel at a time
+SKETCH_HELD = 1 << 16  # hashes of documents, before all but the smallest are dropped
 
 
 @dataclass(frozen=True)
@@ -160,7 +161,7 @@ class _Counter:
         """Count a batch; return how many windows it had."""
         folded = self.folder.fold(batch)
         hashes = _document_hashes(batch)
-        self.sketch = np.unique(np.concatenate([self.sketch, hashes]))[:SKETCH_SIZE]
+        self._put_in_sketch(hashes)
         doc_tokens = np.zeros(len(batch), dtype=np.int64)
         state = kernels.new_state()
         while state[kernels.DOC] < len(batch):
@@ -175,6 +176,12 @@ class _Counter:
         self.documents += len(batch)
         self.evidence.describe(batch)
         return int(windows.sum())
+
+    def _put_in_sketch(self, hashes: Array) -> None:
+        """Keep the smallest hashes; sorted only when many have come together."""
+        self.sketch = np.concatenate([self.sketch, hashes])
+        if len(self.sketch) > SKETCH_HELD:
+            self.sketch = np.unique(self.sketch)[:SKETCH_SIZE]
 
     def _count(self, batch: Batch, folded: Folded, found: Array, hashes: Array) -> None:
         arrays = self.index.arrays
@@ -209,7 +216,7 @@ class _Counter:
             grams=Sparse(grams, per_gram),
             entries=Sparse(entries, self.counts.entry_documents[entries][:, None]),
             evidence=self.evidence.table(self.shard),
-            sketch=self.sketch,
+            sketch=np.unique(self.sketch)[:SKETCH_SIZE],
         )
 
 
