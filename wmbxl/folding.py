@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,7 +17,7 @@ Array = np.ndarray[Any, Any]
 
 _WORDS_HELD = 1024
 _NOTHING = np.empty(0, dtype=np.uint8)
-_WORD_OUTSIDE_ASCII = re.compile(rb"[^\t-\r\x1c- \x80-\xff]*[\x80-\xff][^\t-\r\x1c- ]*")
+_BLANK = np.isin(np.arange(256), list(b"\t\n\v\f\r\x1c\x1d\x1e\x1f "))
 
 
 def _small_letter(code: int) -> int:
@@ -102,14 +101,16 @@ class Folder:
 
 def _words_with_capitals(batch: Batch) -> Array:
     """Find the words outside ASCII that lower-casing changes: document, first byte, byte after the last."""
-    view, bounds = batch.data.data, batch.offsets.tolist()
-    words = [
-        (doc, *match.span())
-        for doc in range(len(batch))
-        for match in _WORD_OUTSIDE_ASCII.finditer(view, bounds[doc], bounds[doc + 1])
-        if (word := str(match[0], "utf-8")) != word.lower()
-    ]
-    return np.array(words, dtype=np.int64).reshape(-1, 3)
+    blanks = np.flatnonzero(_BLANK[batch.data])
+    far = np.flatnonzero(batch.data[: batch.offsets[-1]] >= 0x80)
+    words = np.stack([np.searchsorted(batch.offsets, far, side="right") - 1, np.searchsorted(blanks, far)])
+    docs, ends = words[:, np.append(True, (words[:, 1:] != words[:, :-1]).any(axis=0))[: len(far)]]
+    start = np.maximum(batch.offsets[docs], np.append(-1, blanks)[ends] + 1)
+    stop = np.minimum(batch.offsets[docs + 1], np.append(blanks, len(batch.data))[ends])
+    view = batch.data.data
+    texts = (str(view[first:last], "utf-8") for first, last in zip(start.tolist(), stop.tolist(), strict=True))
+    changed = np.array([text != text.lower() for text in texts], dtype=bool)
+    return np.stack([docs, start, stop], axis=1)[changed]
 
 
 def _lower_words(batch: Batch, data: Array, words: Array, moved: Array) -> Folded:
