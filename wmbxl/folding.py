@@ -115,7 +115,7 @@ def _words_with_capitals(batch: Batch) -> Array:
 
 def _lower_words(batch: Batch, data: Array, words: Array, moved: Array) -> Folded:
     """Lower-case the words that the kernel could not; `words` are document, first byte, byte after the last."""
-    source = batch.data.data
+    source, target = batch.data.data, data.data
     grown = np.zeros(len(batch) + 1, dtype=np.int64)
     parts: list[memoryview | bytes] = []
     before = 0
@@ -123,15 +123,15 @@ def _lower_words(batch: Batch, data: Array, words: Array, moved: Array) -> Folde
         text = str(source[start:end], "utf-8")
         word = text.lower().encode()
         if _moving().isdisjoint(text):
-            data[start:end] = np.frombuffer(word, dtype=np.uint8)
+            target[start:end] = word
             continue
-        parts += [data.data[before:start], word]
+        parts += [target[before:start], word]
         before = end
         grown[doc + 1] += len(word) - (end - start)
         moved[doc] = True
     offsets = batch.offsets
     if parts:
-        parts += [data.data[before:], bytes(WIDTH)]  # words may shrink, and the kernels look at 64 bytes at once
+        parts += [target[before:], bytes(WIDTH)]  # words may shrink, and the kernels look at 64 bytes at once
         data, offsets = np.frombuffer(b"".join(parts), dtype=np.uint8), offsets + np.cumsum(grown)
     read_only(data, offsets)
     return Folded(data, offsets, moved)
