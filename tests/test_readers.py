@@ -215,6 +215,7 @@ STORE: dict[str, Callable[[pa.Table], bytes]] = {
 stores = pytest.mark.parametrize("store", list(STORE))
 
 
+@pytest.mark.usefixtures("either_tier")
 @stores
 @pytest.mark.parametrize(
     "kind",
@@ -327,6 +328,7 @@ def test_lists_of_columns_joined_when_asked(tmp_path: Path, store: str) -> None:
     assert (got.texts, counts(got)) == (["a\nb", ""], {"text_null": 1, "text_empty": 1})
 
 
+@pytest.mark.usefixtures("either_tier")
 @stores
 def test_binary_that_is_not_utf8(tmp_path: Path, store: str) -> None:
     content = pa.table({"text": pa.array([b"a", b"caf\xe9", b"\xed\xa0\x80"], pa.binary())})

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from wmbxl import batches, kernels, streams
+from wmbxl import batches, kernels, streams, tiers
 from wmbxl.batches import Account, Array, Batch
 from wmbxl.errors import Unreadable
 from wmbxl.records import REPAIRED, Skip, as_id, text_of
@@ -251,7 +251,7 @@ def _as_texts(column: pa.Array, options: ReadOptions, account: Account) -> tuple
 
 def _valid(column: pa.LargeBinaryArray, account: Account) -> pa.LargeStringArray:
     """Return binary values as strings; bytes that are not UTF-8 become U+FFFD and are counted."""
-    if kernels.are_utf8(*batches.as_arrays(column)):
+    if tiers.columns.compiles(column.nbytes) and kernels.are_utf8(*batches.as_arrays(column)):
         _, offsets, data = column.buffers()
         return pa.LargeStringArray.from_buffers(len(column), offsets, data, offset=column.offset)
     try:
