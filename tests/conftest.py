@@ -1,6 +1,7 @@
 """Fixtures that several test modules share."""
 
 import os
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,6 +17,10 @@ from tests.browser import browser, page
 from wmbxl import stores, tiers
 
 __all__ = ["browser", "page"]  # fixtures
+
+# Kernels are compiled once for all processes of a run, and neither taken from the user's cache nor put there.
+_kernels = tempfile.TemporaryDirectory(prefix="wmbxl-kernels-")
+os.environ.setdefault("WMBXL_KERNELS", _kernels.name)
 
 if numba.config.DISABLE_JIT:
     np.seterr(over="ignore")  # compiled, integers wrap round, which hashing relies on

@@ -19,6 +19,7 @@ import numpy as np
 from numba.core import event
 
 from wmbxl import hashing
+from wmbxl.compiled import KernelCache
 from wmbxl.hashing import CASE, ONE, RADIX
 from wmbxl.vector import WIDTH, byte_mask, copy_block, count_bits, load_word, lowest_bit, put_positions
 
@@ -26,9 +27,8 @@ Array = np.ndarray[Any, Any]
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-# Kernels allocate nothing, so Numba's reference counting is off, which halves the time that compiling takes. There
-# is no on-disk cache either: it has crashed under several workers that share a folder. `min` and `max` are functions
-# that Numba compiles again for each pair of types, so what every scan needs does without them.
+# Kernels allocate nothing, so Numba's reference counting is off, which halves the time that compiling takes. `min` and
+# `max` are functions that Numba compiles again for each pair of types, so what every scan needs does without them.
 _OPTIONS = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True, "_nrt": False}
 
 
@@ -54,8 +54,11 @@ event.register("numba:compile", _WithoutCollector())
 
 
 def jit(function: F) -> F:
-    """Compile what Python calls, with the options that all kernels share."""
-    return numba.njit(**_OPTIONS)(function)
+    """Compile what Python calls, with the options that all kernels share, or take what another process compiled."""
+    kernel = numba.njit(**_OPTIONS)(function)
+    if not numba.config.DISABLE_JIT:
+        kernel._cache = KernelCache(function.__name__)
+    return kernel
 
 
 def internal(function: F) -> F:
