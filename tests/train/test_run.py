@@ -160,8 +160,16 @@ doc_to_choice: ["The answer is A.", "The answer is B."]
 doc_to_target: "{{{{key}}}}"
 metric_list: [{{metric: acc}}]
 """)
-    content = grpo(tmp_path, tiny, steps=8, check_every=8,
-                   regression={"tasks": ["letters"], "task_folder": str(tasks)})  # fmt: skip
+    content = grpo(tmp_path, tiny, steps=8, check_every=8)
+    for wrong, says in (
+        ({"tasks": ["lettres"], "task_folder": str(tasks)}, "knows no task lettres; did you mean letters?"),
+        ({"tasks": ["letters"], "task_folder": str(tasks / "nowhere")}, "there is no folder"),
+    ):
+        refused = run("grpo", tmp_path, content | {"regression": wrong})
+        assert refused.exit_code == 2, refused.output
+        assert says in refused.output
+        assert not (tmp_path / "run").exists()
+    content["regression"] = {"tasks": ["letters"], "task_folder": str(tasks)}
     done = run("grpo", tmp_path, content)
     assert done.exit_code == 0, done.output
     table = pd.read_csv(tmp_path / "run" / "regression.csv").set_index("model")
@@ -182,6 +190,33 @@ def test_what_the_trainer_refuses_is_told(tiny: str, tmp_path: Path, trainer: di
     done = run("grpo", tmp_path, grpo(tmp_path, tiny, trainer=trainer))
     assert done.exit_code == 2
     assert says in done.output
+
+
+@pytest.mark.parametrize(
+    ("model", "says"),
+    [
+        ({"name": "/nowhere/model"}, "Transformers can't read /nowhere/model"),
+        ({"gguf_file": "absent.gguf"}, "Transformers can't read absent.gguf"),
+        ({"gguf_file": "config.json"}, "Transformers can't read config.json"),
+    ],
+)
+def test_a_model_that_can_not_be_read_is_told_before_the_folder_is_made(
+    tiny: str, tmp_path: Path, model: dict[str, str], says: str
+) -> None:
+    done = run("grpo", tmp_path, grpo(tmp_path, tiny, model={"name": tiny, **model}))
+    assert done.exit_code == 2, done.output
+    assert says in done.output
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_folder_with_something_else_is_left_alone(tiny: str, tmp_path: Path) -> None:
+    """Not even a checkpoint in it is gone on from, since nobody can tell what it was trained on."""
+    (tmp_path / "run" / "checkpoint-1").mkdir(parents=True)
+    (tmp_path / "run" / "checkpoint-1" / "trainer_state.json").write_text("{}")
+    done = run("grpo", tmp_path, grpo(tmp_path, tiny))
+    assert done.exit_code == 2, done.output
+    assert "there is something else in this place" in done.output
+    assert [path.name for path in (tmp_path / "run").iterdir()] == ["checkpoint-1"]
 
 
 def test_several_processes_are_refused(tiny: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
