@@ -43,7 +43,7 @@ def train(method: str, folder: Path, model: dict[str, str]) -> Path:
     content = settings(
         folder,
         problems(),
-        data={"prompt_fields": ["text"], "prompt": None, "validation": 0.1, "paper_disjoint": True},
+        data={"prompt_fields": ["text"], "prompt": None, "validation": 0.2, "paper_disjoint": True},
         model=model,
         batch=2,
         write_batch=4,
