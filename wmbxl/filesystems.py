@@ -18,6 +18,7 @@ _CREDENTIALS = re.compile(
     r"|(?!git)[\w+.-]+://[^/?#@]*:[^/?#]*@"
     r")"
 )
+_EXTRAS = {"http": "http", "https": "http", "hf": "hf"}  # that bring a filesystem
 _SIGNATURE = re.compile(
     r"([?&](?:x-amz-signature|x-amz-security-token|x-goog-signature|signature|sig|token|access_token|api_?key)=)[^&\s'\"]+",
     re.IGNORECASE,
@@ -62,7 +63,8 @@ def filesystem_of(url: str, **storage_options: Any) -> tuple[fsspec.AbstractFile
         if "://" not in url and "::" not in url:
             raise
         name = url.partition("://")[0]
+        brought = f"'wmbxl[{_EXTRAS[name]}]'" if name in _EXTRAS else "the package that brings it, such as gcsfs for gs"
         raise UsageError(
             f"{url}: no filesystem named {name} is installed ({error}): correct the name before ://, or pip install "
-            "the package that brings it, such as s3fs for s3 and gcsfs for gs"
+            f"{brought}"
         ) from error

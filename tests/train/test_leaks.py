@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.train.records import WORDS, benchmark, config_file, record, settings, written
+from tests.train.records import WORDS, benchmark, record, settings, written
 from wmbxl.errors import BenchmarkError, LeakError, UsageError
 from wmbxl.text import Normaliser, ngrams
 from wmbxl.train.leaks import count_short
@@ -104,37 +102,6 @@ def test_overlap_is_that_of_the_definition_on_real_problems(tmp_path: Path, shar
     assert not any(windows(item.text) & in_test for item in (*found.train, *found.validation))
     texts = {problem["problem_id"]: problem["text"] for problem in map(json.loads, lines.splitlines())}
     assert all(windows(texts[name]) & in_test for name in leaking)
-
-
-WITHOUT_TRL = """
-import sys
-
-class Missing:
-    def find_spec(self, name, path=None, target=None):
-        if name == "trl":
-            raise ModuleNotFoundError("No module named 'trl'")
-
-sys.meta_path.insert(0, Missing())
-from wmbxl.cli import main
-main(sys.argv[1:])
-"""
-
-
-def test_without_its_packages_the_extra_is_named(tmp_path: Path) -> None:
-    """In a process of its own, since what was looked for is remembered."""
-    command = [
-        sys.executable,
-        "-c",
-        WITHOUT_TRL,
-        "train",
-        "grpo",
-        config_file(tmp_path, settings(tmp_path, benchmark())),
-    ]
-    done = subprocess.run(command, capture_output=True, text=True)
-    assert done.returncode == 2
-    assert "training needs trl" in done.stderr
-    assert "pip install 'wmbxl[train]'" in done.stderr
-    assert not (tmp_path / "run").exists()
 
 
 def test_problems_that_are_too_short_to_compare_are_counted(tmp_path: Path) -> None:

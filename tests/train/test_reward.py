@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from wmbxl.answers import chain
 from wmbxl.train.reward import verified
 
 pytest.importorskip("pylatexenc", reason="needs the extra answers: pip install 'wmbxl[answers]'")
@@ -37,3 +38,13 @@ def test_nothing_but_correct_is_rewarded() -> None:
 def test_conversations_are_judged_by_their_last_message() -> None:
     message = [{"role": "assistant", "content": "The answer is B."}]
     assert rewards((message, "B", "MCQ"), (message, "A", "MCQ"))[0] == [1.0, 0.0]
+
+
+def test_a_verdict_that_takes_too_long_is_no_reward_and_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(chain, "SYMBOLIC_SECONDS", 0.0)
+    found, logged = rewards(
+        (r"\boxed{b + a}", r"\boxed{a + b}", "fill_blank_25"),
+        (r"\boxed{a + b}", r"\boxed{a + b}", "fill_blank_25"),
+    )
+    assert found == [0.0, 1.0]
+    assert (logged["outcome"], logged["reason"][0]) == (["undecided", "correct"], "no answer in time")

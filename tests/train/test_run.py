@@ -15,6 +15,7 @@ from click.testing import CliRunner, Result
 
 from tests.train.records import benchmark, config_file, settings
 from wmbxl.cli import main
+from wmbxl.train.settings import GrpoConfig, SftConfig
 
 pytestmark = pytest.mark.timeout(1800)  # under a minute each, unless the machine has much else to do
 GRPO = {"steps": 6, "prompts": 4, "completions": 4, "max_tokens": 4, "batch": 4, "write_batch": 8, "check_every": 2}
@@ -38,9 +39,10 @@ def run(method: str, folder: Path, content: dict[str, Any]) -> Result:
 
 
 def log(out: Path) -> list[dict[str, Any]]:
-    """Return the lines of the log about steps and checks, without the time that they took."""
+    """Return the lines of the log about steps and checks, without their time and what TRL counts anew on resuming."""
     lines = [json.loads(line) for line in (out / "log.jsonl").read_text().splitlines()]
-    return [{name: line[name] for name in line if name != "step_time"} for line in lines if "train_runtime" not in line]
+    passing = {"step_time", "num_tokens"}
+    return [{name: line[name] for name in line if name not in passing} for line in lines if "train_runtime" not in line]
 
 
 def weights(out: Path) -> bytes:
@@ -87,21 +89,26 @@ def test_grpo_teaches_what_is_rewarded(tiny: str, tmp_path: Path) -> None:
     assert f"{out}/model" in done.output.replace("\n", "")
 
 
-def test_a_killed_training_goes_on_to_the_same_end(tiny: str, tmp_path: Path) -> None:
+METHODS = {"grpo": (GrpoConfig, GRPO), "sft": (SftConfig, {"epochs": 3, "examples": 4, "batch": 4})}
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_killed_training_goes_on_to_the_same_end(tiny: str, tmp_path: Path, method: str) -> None:
+    kind, more = METHODS[method]
     whole, killed = tmp_path / "whole", tmp_path / "killed"
     for folder in (whole, killed):
         folder.mkdir()
-    assert run("grpo", whole, grpo(whole, tiny)).exit_code == 0
+    assert run(method, whole, small(whole, tiny, **more)).exit_code == 0
 
-    file = config_file(killed, grpo(killed, tiny))
+    file = config_file(killed, small(killed, tiny, **more))
     program = f"""
 import os, signal
 from wmbxl.train.run import train
-from wmbxl.train.settings import GrpoConfig, read_config
+from wmbxl.train.settings import {kind.__name__}, read_config
 def told(line):
     if line.startswith("step 5 of"):
         os.kill(os.getpid(), signal.SIGKILL)
-train(read_config(GrpoConfig, {file!r}), told)
+train(read_config({kind.__name__}, {file!r}), told)
 """
     child = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert child.returncode == -signal.SIGKILL, child.stderr
@@ -111,7 +118,7 @@ train(read_config(GrpoConfig, {file!r}), told)
     torn.mkdir()
     (torn / "trainer_state.json").write_text('{"epoch": 1.')
 
-    done = run("grpo", killed, grpo(killed, tiny))
+    done = run(method, killed, small(killed, tiny, **more))
     assert done.exit_code == 0, done.output
     assert "going on from" in done.output
     assert json.loads((out / "training.json").read_text())["resumed_from"] == 4
@@ -160,8 +167,16 @@ doc_to_choice: ["The answer is A.", "The answer is B."]
 doc_to_target: "{{{{key}}}}"
 metric_list: [{{metric: acc}}]
 """)
-    content = grpo(tmp_path, tiny, steps=8, check_every=8,
-                   regression={"tasks": ["letters"], "task_folder": str(tasks)})  # fmt: skip
+    content = grpo(tmp_path, tiny, steps=8, check_every=8)
+    for wrong, says in (
+        ({"tasks": ["lettres"], "task_folder": str(tasks)}, "knows no task lettres; did you mean letters?"),
+        ({"tasks": ["letters"], "task_folder": str(tasks / "nowhere")}, "there is no folder"),
+    ):
+        refused = run("grpo", tmp_path, content | {"regression": wrong})
+        assert refused.exit_code == 2, refused.output
+        assert says in refused.output
+        assert not (tmp_path / "run").exists()
+    content["regression"] = {"tasks": ["letters"], "task_folder": str(tasks)}
     done = run("grpo", tmp_path, content)
     assert done.exit_code == 0, done.output
     table = pd.read_csv(tmp_path / "run" / "regression.csv").set_index("model")
@@ -182,6 +197,33 @@ def test_what_the_trainer_refuses_is_told(tiny: str, tmp_path: Path, trainer: di
     done = run("grpo", tmp_path, grpo(tmp_path, tiny, trainer=trainer))
     assert done.exit_code == 2
     assert says in done.output
+
+
+@pytest.mark.parametrize(
+    ("model", "says"),
+    [
+        ({"name": "/nowhere/model"}, "Transformers can't read /nowhere/model"),
+        ({"gguf_file": "absent.gguf"}, "Transformers can't read absent.gguf"),
+        ({"gguf_file": "config.json"}, "Transformers can't read config.json"),
+    ],
+)
+def test_a_model_that_can_not_be_read_is_told_before_the_folder_is_made(
+    tiny: str, tmp_path: Path, model: dict[str, str], says: str
+) -> None:
+    done = run("grpo", tmp_path, grpo(tmp_path, tiny, model={"name": tiny, **model}))
+    assert done.exit_code == 2, done.output
+    assert says in done.output
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_folder_with_something_else_is_left_alone(tiny: str, tmp_path: Path) -> None:
+    """Not even a checkpoint in it is gone on from, since nobody can tell what it was trained on."""
+    (tmp_path / "run" / "checkpoint-1").mkdir(parents=True)
+    (tmp_path / "run" / "checkpoint-1" / "trainer_state.json").write_text("{}")
+    done = run("grpo", tmp_path, grpo(tmp_path, tiny))
+    assert done.exit_code == 2, done.output
+    assert "there is something else in this place" in done.output
+    assert [path.name for path in (tmp_path / "run").iterdir()] == ["checkpoint-1"]
 
 
 def test_several_processes_are_refused(tiny: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

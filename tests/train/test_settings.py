@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import re
+import shlex
 from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
 from tests.train.records import benchmark, config_file, settings
+from wmbxl.cli import main
 from wmbxl.errors import UsageError
+from wmbxl.train.run import prepare
 from wmbxl.train.settings import GrpoConfig, SftConfig, TrainConfig, read_config
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "train"
@@ -66,3 +71,19 @@ def test_shipped_settings_of_supervised_training(name: str) -> None:
     config: TrainConfig = read_config(SftConfig, str(EXAMPLES / f"sft-{name}.yaml"))
     assert isinstance(config, SftConfig)
     assert config.epochs == (6 if name == "paper-3b" else 2)
+
+
+@pytest.mark.skipif(not EXAMPLES.is_dir(), reason="needs the source tree")
+@pytest.mark.parametrize(("name", "kind"), [("grpo-smoke", GrpoConfig), ("sft-smoke", SftConfig)])
+def test_smoke_settings_find_their_problems_after_the_command_that_they_name(
+    name: str, kind: type[TrainConfig], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = EXAMPLES / f"{name}.yaml"
+    command = re.search(r"wmbxl (views .*)", file.read_text(encoding="utf-8"))
+    assert command
+    (tmp_path / "wmbxl").symlink_to(EXAMPLES.parents[1] / "wmbxl")
+    monkeypatch.chdir(tmp_path)
+    assert CliRunner().invoke(main, shlex.split(command[1])).exit_code == 0
+    found = prepare(read_config(kind, str(file)))
+    assert min(len(found.train), len(found.validation), len(found.test)) > 0
+    assert not found.leaks

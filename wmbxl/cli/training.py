@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import click
 
 from wmbxl.cli.display import console, say
@@ -11,6 +13,11 @@ from wmbxl.train.run import train as run_training
 from wmbxl.train.settings import GrpoConfig, SftConfig, TrainConfig, read_config
 from wmbxl.units import duration, size
 
+# Columns that fit a terminal; everything is in the files.
+_SHOWN = {
+    "checks": ("step", "epoch", "greedy_correct", "greedy_undecided", "sampled_correct", "kept"),
+    "evaluation": ("model", "n_total", "n_valid", "truncated_pct", "acc", "ci_low", "ci_high", "acc_total"),
+}
 _FILE = click.argument("config", type=click.Path(exists=True, dir_okay=False))
 
 
@@ -38,13 +45,17 @@ def sft(config: str) -> None:
 
 
 def _train(config: TrainConfig) -> None:
-    _show(run_training(config, say), config)
+    with warnings.catch_warnings():
+        # TRL calls what Transformers is about to rename; nobody here can change that.
+        warnings.filterwarnings("ignore", category=FutureWarning, module="transformers")
+        training = run_training(config, say)
+    _show(training, config)
 
 
 def _show(training: Training, config: TrainConfig) -> None:
     about = training.about
     for name, table in training.tables.items():
-        console.print(rich_table(name, table))
+        console.print(rich_table(name, table, _SHOWN.get(name, ())))
     memory = f"{size(about['peak_memory'])} of memory"
     if about["peak_gpu_memory"]:
         memory += f", {size(about['peak_gpu_memory'])} of the GPU's"

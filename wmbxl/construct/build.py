@@ -33,6 +33,7 @@ from wmbxl.construct.screening.settlement import settle
 from wmbxl.construct.sources import STAGE as SOURCES
 from wmbxl.construct.sources import Metadata, Source, list_sources, read_metadata
 from wmbxl.errors import Interrupted, NothingMatches, RecordsError, UsageError, WmbxlError
+from wmbxl.extras import needs
 from wmbxl.folder import RunFolder
 
 PAPERS, REPLAYED, CALLS = "papers", "replayed", "calls"
@@ -135,12 +136,14 @@ def build(
     Raises
     ------
     UsageError
-        Sources or settings are wrong, or the endpoint refuses every call.
+        Sources or settings are wrong, a package is missing, or the endpoint refuses every call.
     Interrupted
         The endpoint or a worker is lost. The same call resumes.
     WmbxlError
         A replay differs.
     """
+    for module in ("pylatexenc", *([] if replay else ["openai"])):  # say what is missing before the work
+        needs(module, extra="construct", what="a build")
     out = RunFolder(config.out)
     if "://" in out.url:
         raise UsageError(

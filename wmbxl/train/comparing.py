@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Sequence
+from difflib import get_close_matches
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 import orjson
 import pandas as pd
 
+from wmbxl.errors import UsageError
 from wmbxl.evaluate.questions import QuestionSet
 from wmbxl.evaluate.run import CALLS, Evaluation, Sampling, calls_of, evaluate
 from wmbxl.extras import needs
@@ -88,7 +91,7 @@ def regression(name: str, source: str, config: TrainConfig) -> pd.DataFrame:
     Raises
     ------
     UsageError
-        The harness is not installed.
+        The harness can't load the tasks' data.
     """
     assert config.regression
     settings, path = config.regression.model_dump(), Path(config.out) / "regression" / f"{name}.json"
@@ -100,19 +103,49 @@ def regression(name: str, source: str, config: TrainConfig) -> pd.DataFrame:
     return pd.DataFrame(kept["rows"], columns=["task", "metric", "filter", "value", "stderr"])
 
 
+def harness(part: str = "") -> Any:
+    """Import lm-evaluation-harness or a part of it, or say how to install it."""
+    return needs(f"lm_eval{part}", extra="regression", what="running tasks")
+
+
+@lru_cache(maxsize=1)
+def _task_manager(folder: str | None) -> Any:
+    return harness(".tasks").TaskManager(include_path=folder)  # reads the settings of thousands of tasks
+
+
+def find_tasks(settings: RegressionConfig) -> None:
+    """Look for the tasks in lm-evaluation-harness, so that a wrong name is told before the work.
+
+    Raises
+    ------
+    UsageError
+        The harness is not installed or doesn't know a task, or there is no such folder with tasks.
+    """
+    if settings.task_folder is not None and not Path(settings.task_folder).is_dir():
+        raise UsageError(f"regression.task_folder: there is no folder {settings.task_folder}: correct the path")
+    known = _task_manager(settings.task_folder).all_tasks
+    for task in settings.tasks:
+        if task not in known:
+            close = get_close_matches(task, known, n=1)
+            hint = f"did you mean {close[0]}?" if close else "name one of  lm_eval ls tasks"
+            raise UsageError(f"regression.tasks: lm-evaluation-harness knows no task {task}; {hint}")
+
+
 def _run_tasks(source: str, config: TrainConfig, settings: RegressionConfig) -> dict[str, dict[str, Any]]:
-    harness, models, manager = (
-        needs(f"lm_eval{part}", extra="regression", what="running tasks")
-        for part in ("", ".models.huggingface", ".tasks")
-    )
     model, tokenizer = load(source, config.model)
-    found = harness.simple_evaluate(
-        model=models.HFLM(pretrained=model, tokenizer=tokenizer, batch_size=settings.batch),
-        tasks=settings.tasks,
-        task_manager=manager.TaskManager(include_path=settings.task_folder),
-        limit=settings.limit,
-        random_seed=config.seed,
-    )
+    try:
+        found = harness().simple_evaluate(
+            model=harness(".models.huggingface").HFLM(pretrained=model, tokenizer=tokenizer, batch_size=settings.batch),
+            tasks=settings.tasks,
+            task_manager=_task_manager(settings.task_folder),
+            limit=settings.limit,
+            random_seed=config.seed,
+        )
+    except OSError as error:  # that of a store of data sets, too
+        raise UsageError(
+            f"regression.tasks: the harness can't load the data of {', '.join(settings.tasks)} ({error}): let this "
+            "machine reach the Hugging Face Hub, or leave them out, and run the same command again"
+        ) from error
     results: dict[str, dict[str, Any]] = found["results"]
     return results
 

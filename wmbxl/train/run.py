@@ -21,12 +21,12 @@ from wmbxl.evaluate.tables import summary
 from wmbxl.stats.resample import Bootstrap
 from wmbxl.tables import json_lines, table_files, write_files
 from wmbxl.train.checks import checks_table
-from wmbxl.train.comparing import as_questions, evaluate_local, regression
+from wmbxl.train.comparing import as_questions, evaluate_local, find_tasks, regression
 from wmbxl.train.leaks import Leak, count_short, find_leaks, without_leaks
 from wmbxl.train.problems import Item, hold_out, read_items
 from wmbxl.train.settings import GrpoConfig, TrainConfig
 from wmbxl.train.trainers import last_checkpoint, make_arguments, make_trainer
-from wmbxl.train.writing import convert, library
+from wmbxl.train.writing import convert, find_model, library
 
 ABOUT, LEAKS, LOG, MODEL, BASE = "training.json", "leaks.jsonl", "log.jsonl", "model", "base"
 
@@ -104,7 +104,8 @@ def train(config: TrainConfig, told: Callable[[str], None]) -> Training:
     RunMismatch
         The folder holds another training.
     UsageError
-        As for `prepare` and `wmbxl.train.trainers.make_arguments`; or this is one process of several.
+        As for `prepare` and `wmbxl.train.trainers.make_arguments`; the model or a task is not there; the folder holds
+        something that is no training; or this is one process of several.
     """
     if int(os.environ.get("WORLD_SIZE", "1")) > 1:
         raise UsageError("a training runs in one process: start it without torchrun or accelerate launch")
@@ -112,10 +113,12 @@ def train(config: TrainConfig, told: Callable[[str], None]) -> Training:
     data = prepare(config)
     base = str(folder / BASE) if config.model.gguf_file else config.model.name
     arguments = make_arguments(config, base)
+    to_convert = config.model.gguf_file is not None and not Path(base).exists()
+    _find(config, base, to_convert)
     about = _about(folder, config, data)
     told(_say(about["data"]))
     library("transformers").logging.disable_progress_bar()
-    if config.model.gguf_file and not Path(base).exists():
+    if to_convert:
         convert(config.model, Path(base))
     tables = {}
     before = _compare("before", base, data.test, config, told)
@@ -129,6 +132,16 @@ def train(config: TrainConfig, told: Callable[[str], None]) -> Training:
     return Training(about, tables)
 
 
+def _find(config: TrainConfig, base: str, to_convert: bool) -> None:
+    """Look for what the settings name, so that what is not there is told before the work."""
+    if to_convert:
+        find_model(config.model.name, config.model.gguf_file, config.model.revision)
+    else:
+        find_model(base, None, config.model.revision if base == config.model.name else None)
+    if config.regression:
+        find_tasks(config.regression)
+
+
 def _about(folder: Path, config: TrainConfig, data: Data) -> dict[str, Any]:
     """Return what the folder is about, or say why it can't be."""
     settings = config.model_dump(exclude=_FREE)
@@ -137,7 +150,7 @@ def _about(folder: Path, config: TrainConfig, data: Data) -> dict[str, Any]:
         "validation": len(data.validation),
         "test": len(data.test),
         "left_out": dict(Counter(leak.rule for leak in data.leaks)),
-        "too_short_to_compare": count_short(data.train, config.data.overlap_n),
+        "too_short_to_compare": count_short([*data.train, *data.validation, *data.test], config.data.overlap_n),
         "sha256": as_questions([*data.train, *data.validation], []).sha256,
     }
     made = {
@@ -150,6 +163,8 @@ def _about(folder: Path, config: TrainConfig, data: Data) -> dict[str, Any]:
     }
     path = folder / ABOUT
     if not path.exists():
+        if folder.exists() and (not folder.is_dir() or {item.name for item in folder.iterdir()} - {LEAKS}):
+            raise UsageError(f"{folder}: there is something else in this place: give another out, or delete it")
         lines = json_lines(map(asdict, data.leaks))
         write_files(str(folder), {LEAKS: lines, ABOUT: orjson.dumps(made, option=orjson.OPT_INDENT_2)})
         return made
@@ -168,7 +183,7 @@ def _say(problems: dict[str, Any]) -> str:
     parts = [f"{problems['train']:,} problems to train on", f"{problems['validation']:,} to validate with"]
     parts += [f"{count:,} left out: {rule}" for rule, count in problems["left_out"].items()]
     short = problems["too_short_to_compare"]
-    parts += [f"{short:,} too short to be compared with the test"] * bool(short)
+    parts += [f"{short:,} too short to be compared, the test's included"] * bool(short)
     return " · ".join(parts)
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
+from wmbxl.errors import UsageError
 from wmbxl.extras import needs
 from wmbxl.models.call import Reply
 from wmbxl.train.settings import ModelConfig
@@ -38,6 +39,27 @@ class Writing:
 def library(name: str) -> Any:
     """Import a module that training needs."""
     return needs(name, extra="train", what="training")
+
+
+def find_model(name: str, gguf_file: str | None, revision: str | None) -> None:
+    """Look whether a model is there and of a known kind, before anything is written about it.
+
+    Raises
+    ------
+    UsageError
+        Transformers can't read it.
+    """
+    transformers = library("transformers")
+    where = {"revision": revision} | ({"gguf_file": gguf_file} if gguf_file else {})
+    try:
+        transformers.AutoConfig.from_pretrained(name, **where)
+        if not gguf_file:
+            transformers.AutoTokenizer.from_pretrained(name, **where)
+    except (OSError, ValueError) as error:
+        raise UsageError(
+            f"model: Transformers can't read {gguf_file or name} ({str(error).splitlines()[0]}): name a folder with a "
+            "model and its tokenizer, or a model that the Hugging Face Hub has and this machine can reach"
+        ) from error
 
 
 def convert(model: ModelConfig, folder: Path) -> None:

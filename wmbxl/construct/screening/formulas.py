@@ -10,6 +10,7 @@ import re
 from base64 import b64encode
 from functools import lru_cache
 from itertools import accumulate
+from typing import Any
 
 from markupsafe import Markup, escape
 
@@ -55,10 +56,16 @@ def with_formulas(text: str) -> Markup:
     return Markup().join([*pieces, escape(text[position:])])
 
 
+def drawer() -> Any:
+    """Import what draws formulas, or say how to install it."""
+    return needs("ziamath", extra="construct", what="the screening page")
+
+
 @lru_cache(maxsize=4096)
 def formula(latex: str, display: bool = False) -> Markup:
     """Return a formula as HTML: a picture, or its source if it can't be drawn; blanks are numbered boxes."""
     kind = "display" if display else "inline"
+    drawer()
     try:
         svg, width, depth = _drawn(_numbered(latex), display)
     except Exception:  # the library has no errors of its own; whatever it stumbles over, a person can still read
@@ -71,11 +78,10 @@ def formula(latex: str, display: bool = False) -> Markup:
 def _drawn(latex: str, display: bool) -> tuple[str, float, float]:
     if len(latex) > LONGEST or _depth(latex) > DEEPEST:
         raise ValueError("too long or too deep")
-    ziamath = needs("ziamath", extra="construct", what="the screening page")
     if "&" in latex or r"\\" in latex:
         latex = rf"\begin{{aligned}}{latex}\end{{aligned}}" if r"\begin" not in latex else latex
     latex = _SUBSCRIPT.sub(lambda found: f"_{{{{}}{found[1]}}}" if found[1] else "_{{}", latex)
-    drawing = ziamath.Latex(latex, size=SIZE, inline=not display)
+    drawing = drawer().Latex(latex, size=SIZE, inline=not display)
     picture = drawing.svgxml()
     return drawing.svg(), float(picture.attrib["width"]), drawing.getyofst() - MARGIN
 

@@ -22,7 +22,7 @@ from wmbxl.answers.exact import boxed
 from wmbxl.construct.masks import MASK
 from wmbxl.construct.records import Problem
 from wmbxl.construct.screening.agreement import Agreement, agreement
-from wmbxl.construct.screening.formulas import formula, with_formulas
+from wmbxl.construct.screening.formulas import drawer, formula, with_formulas
 from wmbxl.construct.screening.judgements import LEVELS, Judgement, Screening
 from wmbxl.construct.screening.settlement import status
 from wmbxl.errors import UsageError
@@ -56,8 +56,9 @@ def serve(screening: Screening, port: int, told: Callable[[str], None]) -> None:
     Raises
     ------
     UsageError
-        The port is taken.
+        The port is taken, or what draws formulas is not installed.
     """
+    drawer()  # say that it is missing now, not on a page
     try:
         sockets = bind_sockets(port, ADDRESS)
     except OSError as error:
