@@ -1,21 +1,27 @@
 """Whole audits with one worker and with two: wall time from the call to the tables, the cluster's start included.
 
-Wall time needs an idle machine with two cores. On a busy one the CPU time of all processes still tells whether a
-second worker adds work. The copies of the corpus take up to a few GB of the temporary folder.
+Wall time needs an idle machine with two cores. Two processes that only scan, without Dask, tell how much two cores of
+this machine give, which may share caches and more; and the CPU time of all processes tells whether a second worker adds
+work. The copies of the corpus take some GB of the temporary folder.
 """
 
 from __future__ import annotations
 
 import math
+import multiprocessing
 import resource
+import statistics
 import time
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
 
 import wmbxl
 from benchmarks.figures import MB, Figure, at_least, fastest
 from benchmarks.inputs import Inputs, scan
 
 N = 13
-SECONDS = 60  # of scanning, for one worker; the start of a cluster is then a small part
+ROUNDS = 5  # of one process and two, by turns
+SECONDS = 120  # of scanning, for one worker; the start of a cluster is then a small part
 
 
 def audited(inputs: Inputs, copies: int, workers: int) -> tuple[float, float]:
@@ -33,6 +39,27 @@ def audited(inputs: Inputs, copies: int, workers: int) -> tuple[float, float]:
     return time.perf_counter() - began, _cpu() - used
 
 
+def _scan_often(path: Path, index: bytes, times: int) -> float:
+    opened = wmbxl.ProbeIndex.from_bytes(index)
+    scan(path, opened)  # compiles
+    began = time.perf_counter()
+    for _ in range(times):
+        scan(path, opened)
+    return times / (time.perf_counter() - began)
+
+
+def two_processes(path: Path, index: wmbxl.ProbeIndex, times: int) -> float:
+    """Return how many scans a second two processes get done, over how many one does."""
+    packed = index.to_bytes()
+    with ProcessPoolExecutor(2, multiprocessing.get_context("spawn")) as pool:
+        list(pool.map(_scan_often, [path] * 2, [packed] * 2, [1] * 2))  # both processes have compiled
+        rounds = []
+        for _ in range(ROUNDS):
+            (one,) = pool.map(_scan_often, [path], [packed], [times])
+            rounds.append(sum(pool.map(_scan_often, [path] * 2, [packed] * 2, [times] * 2)) / one)
+    return statistics.median(rounds)
+
+
 def _cpu() -> float:
     """Return the CPU seconds of this process and of those that it has started and ended."""
     used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
@@ -45,10 +72,12 @@ def measure(inputs: Inputs) -> list[Figure]:
     scan(packed, index)  # compiles
     seconds = fastest({"scan": lambda: scan(packed, index)}, inputs.rounds)["scan"]
     copies = 2 if inputs.quick else math.ceil(SECONDS / seconds)
+    plain = two_processes(packed, index, max(1, copies // 20))
     start, _ = audited(inputs, 1, 1)
     (one, one_cpu), (two, two_cpu) = audited(inputs, copies, 1), audited(inputs, copies, 2)
     size = inputs.size * copies / MB
     return [
+        Figure("two processes ÷ one, scan alone", plain),
         Figure("audit of one copy, one worker", start, "s"),
         Figure(f"audit of {size:,.0f} MB, one worker", one, "s"),
         Figure(f"audit of {size:,.0f} MB, two workers", two, "s"),
