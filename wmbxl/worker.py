@@ -54,7 +54,6 @@ class IndexPlugin(WorkerPlugin):  # type: ignore[misc]
     def setup(self, worker: Any) -> None:
         """Write the index beside the worker's other files and map it."""
         _keep_freed_memory()
-        _turns[worker.id] = threading.Semaphore(worker.state.nthreads)
         path = Path(worker.local_directory) / f"{self.name}.arrow"
         path.write_bytes(self.data)
         self.data = b""  # this copy of the plugin lives as long as the worker
@@ -63,7 +62,6 @@ class IndexPlugin(WorkerPlugin):  # type: ignore[misc]
     def teardown(self, worker: Any) -> None:
         """Forget the index."""
         _indexes.pop(self.fingerprint, None)
-        _turns.pop(worker.id, None)
 
 
 def _keep_freed_memory() -> None:
@@ -165,7 +163,8 @@ def _turn() -> Iterator[None]:
     A task whose turn has come leaves its thread's place to another one, which meanwhile looks for its checkpoint and
     asks for its first bytes. So a store's latency costs no time between tasks.
     """
-    with _turns[get_worker().id]:
+    worker = get_worker()
+    with _turns.setdefault(worker.id, threading.Semaphore(worker.state.nthreads)):
         secede()
         yield
 
