@@ -38,7 +38,8 @@ from wmbxl import clusters
 from wmbxl.watch import Watch
 
 NS = (5, 13)
-DOCUMENTS = 20  # of a shard, which is a task
+DOCUMENTS = 20  # of a shard
+BLOCK_SIZE = 4096  # less than two shards have, so that each is a task
 WORKERS = 3
 OUTAGE = 1.0  # seconds
 BURST = 10  # connections reset at a time
@@ -145,8 +146,9 @@ def audit(client: Client, server: Server, port: int, out: str, watch: Watch) -> 
     options = server.options(port)
     corpus = wmbxl.Corpus("c", "s3://corpora/chaos", storage_options=options)
     done = wmbxl.audit(
-        make_benchmark(), [corpus], f"s3://runs/{out}", NS, client=client, storage_options=options, watch=watch
-    )
+        make_benchmark(), [corpus], f"s3://runs/{out}", NS, client=client, block_size=BLOCK_SIZE,
+        storage_options=options, watch=watch,
+    )  # fmt: skip
     assert done.status == "complete", done.info["corpora"]
     client.sync(client.scheduler.identity)  # events that are under way arrive first
     objects = server.read_all(f"runs/{out}")
@@ -170,7 +172,7 @@ def measure(given: argparse.Namespace, folder: Path, server: Server) -> list[Fig
             rough = audit(client, server, proxy.port, "rough", watch)
         finally:
             chaos.over.set()
-            chaos.join()
+        chaos.join()  # not when terminated: it may wait for a worker that it killed
         seconds = time.monotonic() - began
     places = rough["ledger.parquet"]["shard"].to_pylist()
     lost = chaos.dealt["kills"] + chaos.dealt["scancels"]  # each had one task under way at most

@@ -56,6 +56,7 @@ def measure(folder: Path, server: Server, count: int) -> list[Figure]:
         Figure(f"{name}, the audit without these", scanning, "s"),
         Figure(f"{name}, driver's CPU", found["cpu"], "s"),
         Figure(f"{name}, scheduler's CPU", found["scheduler_cpu"], "s"),
+        Figure(f"{name}, workers' CPU, with their start", found["workers_cpu"], "s"),
         Figure(f"{name}, driver's memory before", found["before"] / MB, "MB"),
         Figure(f"{name}, driver's peak", found["peak"] / MB, "MB"),
         Figure(f"{name}, scheduler's memory before", found["scheduler_before"] / MB, "MB"),

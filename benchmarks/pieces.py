@@ -95,7 +95,10 @@ def cost(folder: Path, corpus: str, out: str, options: dict[str, str]) -> dict[s
     address = folder / "scheduler.json"
     local = ("--scheduler-file", str(address))
     workers = ("dask", "worker", *local, "--nworkers", "2", "--nthreads", "1", "--no-dashboard")
-    with running("dask", "scheduler", *local, "--port", "0", "--no-dashboard") as scheduler, running(*workers):
+    with (
+        running("dask", "scheduler", *local, "--port", "0", "--no-dashboard") as scheduler,
+        running(*workers) as started,
+    ):
         while not address.exists():
             time.sleep(0.1)
         watched = psutil.Process(scheduler.pid)
@@ -104,7 +107,10 @@ def cost(folder: Path, corpus: str, out: str, options: dict[str, str]) -> dict[s
         done = subprocess.run(command, cwd=ROOT, env=_environment(), stdout=subprocess.PIPE, check=True)
         found = json.loads(done.stdout.splitlines()[-1])
         used = sum(watched.cpu_times()[:2]) - used
-        peaks = {"scheduler_cpu": used, "scheduler_before": before, "scheduler_peak": peak_of(scheduler.pid)}
+        peaks = {
+            "scheduler_cpu": used, "scheduler_before": before, "scheduler_peak": peak_of(scheduler.pid),
+            "workers_cpu": sum(sum(child.cpu_times()[:2]) for child in psutil.Process(started.pid).children(True)),
+        }  # fmt: skip
     address.unlink(missing_ok=True)
     return {**found, **peaks}
 

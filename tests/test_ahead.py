@@ -8,7 +8,7 @@ from itertools import pairwise
 
 import pytest
 
-from wmbxl.ahead import AHEAD, ReadAhead
+from wmbxl.ahead import AHEAD, BEGINNING, ReadAhead
 
 DATA = random.Random(0).randbytes(100_000)
 RANGE = 1000
@@ -78,6 +78,24 @@ def test_nothing_behind_the_piece_is_fetched_before_it_is_asked_for() -> None:
     assert cache._fetch(5500, 5600) == DATA[5500:5600]
     cache.close()
     assert max(end for _, end in fetched.asked) == 5600
+
+
+@pytest.mark.parametrize(("forward", "asked"), [(False, 2), (True, BEGINNING)])
+def test_a_beginning_is_asked_for_once_and_without_waiting(forward: bool, asked: int) -> None:
+    fetched, may_answer = Fetched(), threading.Event()
+
+    def wait(begin: int, end: int) -> bytes:
+        may_answer.wait(10)
+        return fetched(begin, end)
+
+    cache = ReadAhead(RANGE, wait, len(DATA), forward=forward)
+    cache.begin(500)
+    assert len(cache._ranges) == asked
+    may_answer.set()
+    assert b"".join(cache._fetch(at, at + 300) for at in range(500, len(DATA), 300)) == DATA[500:]
+    cache.close()
+    assert len(fetched.asked) == len(set(fetched.asked))
+    assert sum(end - begin for begin, end in fetched.asked) == len(DATA) - 500
 
 
 def test_an_error_of_the_store_reaches_the_reader() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import os
 import subprocess
 import sys
@@ -25,10 +26,10 @@ from tests.support import as_jsonl, make_benchmark, make_documents, table_bytes,
 from wmbxl import ahead, readers, stores
 from wmbxl.batches import Account
 from wmbxl.cli import main
-from wmbxl.errors import UsageError, WmbxlError
+from wmbxl.errors import NothingMatches, UsageError, WmbxlError
 from wmbxl.filesystems import masked
 from wmbxl.folder import RunFolder
-from wmbxl.scan import scan_shard
+from wmbxl.scan import scan_piece, scan_shard
 from wmbxl.watch import Watch
 
 NS = (5, 13)
@@ -130,11 +131,17 @@ def test_the_secret_is_written_nowhere(s3: Server, place: str, tmp_path: Path) -
     stored = str(tmp_path / "audit.yaml")
     Path(stored).write_text(yaml.safe_dump({**settings, "benchmark": None}))
     views = str(tmp_path / "views")
+    verdicts = "".join(
+        json.dumps({"problem_id": name, "model": "m", "is_correct": True}) + "\n" for name in make_benchmark().ids
+    )
+    (tmp_path / "verdicts.jsonl").write_text(verdicts)
+    judges = [f"--verdicts={name}={tmp_path / 'verdicts.jsonl'}" for name in ("one", "another")]
     for options, variables in ((["--config", stored], {}), ([], in_environment)):
         for verb, *more in (
             ["status", "s3://runs/secret"], ["recheck", "s3://runs/secret"], ["report", "s3://runs/secret"],
             ["export", "s3://runs/secret"], ["export", "s3://runs/secret", "--format", "csv", "--out", "s3://runs/csv"],
             ["views", "--audit", "s3://runs/secret", "--undecided", "exclude", "--out", views],
+            ["judges", "--audit", "s3://runs/secret", "--undecided", "exclude", *judges, "--out", views],
         ):  # fmt: skip
             s3fs.S3FileSystem.clear_instance_cache()
             done = CliRunner().invoke(main, [verb, *more, *options], env=variables)
@@ -319,6 +326,48 @@ def test_what_a_listing_told_is_not_asked_for_again(s3: Server, large: str, prox
     assert not scan_shard(shard, wmbxl.ProbeIndex.build(make_benchmark(), NS)).faults
     assert len(proxy.heads) == 2 + -(-(shard.size - ahead.RANGE * 3 // 4) // ahead.RANGE)
     assert all(head.startswith(b"GET ") and b"if-match: " in head.lower() for head in proxy.heads)
+
+
+def test_a_tiny_object_costs_one_request_made_while_others_are_scanned(s3: Server, place: str, proxy: Proxy) -> None:
+    shards = wmbxl.Corpus("c", place, storage_options=s3.options(proxy.port)).shards()
+    index = wmbxl.ProbeIndex.build(make_benchmark(), NS)
+    proxy.heads.clear()
+    upcoming = readers.Upcoming(shards)
+    scanned = []
+    for shard, source in upcoming:
+        scanned.append(scan_piece(shard, index, source=source).tally)
+        if len(scanned) == 1:
+            assert len(proxy.heads) == len(shards)
+    assert len(proxy.heads) == len(shards)
+    assert all(head.startswith(b"GET ") and b"if-match: " in head.lower() for head in proxy.heads)
+    assert wmbxl.Tally.sum(scanned) == tally(place, s3.options())
+
+
+def test_an_object_that_changed_before_its_beginning_was_asked_for(s3: Server, place: str) -> None:
+    shards = wmbxl.Corpus("c", place, storage_options=s3.options()).shards()
+    s3.files.pipe_file(shards[1].url, s3.files.cat_file(shards[2].url))
+    index = wmbxl.ProbeIndex.build(make_benchmark(), NS)
+    found = [set(scan_piece(shard, index, source=file).tally.faults) for shard, file in readers.Upcoming(shards)]
+    assert found == [set(), {"changed"}, set(), set(), set()]
+
+
+def test_a_passing_fault_of_what_was_asked_for_ahead(s3: Server, place: str, proxy: Proxy, no_waits: None) -> None:
+    shards = wmbxl.Corpus("c", place, storage_options=s3.options(proxy.port)).shards()
+    index = wmbxl.ProbeIndex.build(make_benchmark(), NS)
+    proxy.faults = Faults(slow_down=4)
+    found = [scan_piece(shard, index, source=source).tally for shard, source in readers.Upcoming(shards)]
+    assert proxy.struck == 4
+    assert wmbxl.Tally.sum(found) == tally(place, s3.options())
+
+
+def test_a_file_of_a_run_is_read_by_one_request(s3: Server, proxy: Proxy) -> None:
+    folder = RunFolder("s3://runs/once", s3.options(proxy.port))
+    folder.write("a", b"content")
+    proxy.heads.clear()
+    assert folder.read("a") == b"content"
+    with pytest.raises(NothingMatches, match="no b in this folder"):
+        folder.read("b")
+    assert len(proxy.heads) == 2
 
 
 # ---------------------------------------------------------------- checkpoints

@@ -13,6 +13,13 @@ from fsspec.caching import BaseCache, register_cache
 # bring 280 MB/s, which is about what one core scans of plain text at most.
 RANGE = 4 << 20  # bytes of a request
 AHEAD = 8  # requests under way at once
+BEGINNING = 3  # ranges asked for before a file's turn comes
+BEGINNING_BYTES = RANGE // 4 + RANGE // 2 + RANGE
+FILES_AHEAD = 2 * AHEAD  # files whose beginning is asked for, if they are that small
+
+# Requests wait in threads of their own. All files share them, since to start a thread costs more than to scan a tiny
+# object.
+_pool = ThreadPoolExecutor(8 * AHEAD, "wmbxl-ahead")
 
 
 class ReadAhead(BaseCache):  # type: ignore[misc]
@@ -42,10 +49,15 @@ class ReadAhead(BaseCache):  # type: ignore[misc]
     ) -> None:
         super().__init__(blocksize, fetcher, size)
         self._stop = size if stop < 0 else min(stop, size)
-        self._pool = ThreadPoolExecutor(AHEAD)
         self._ranges: deque[tuple[int, int, Future[bytes]]] = deque()  # begin, end; one behind the other
         self._asked = 0  # ranges, in a row
         self._at_once = AHEAD if forward else 1  # grows while the file is read forward
+
+    def begin(self, start: int) -> None:
+        """Ask for the first ranges from a position on, and don't wait for them."""
+        while len(self._ranges) < min(BEGINNING, self._at_once + 1) and start < self._stop:
+            self._ask(start, start)
+            start = self._ranges[-1][1]
 
     def _fetch(self, start: int | None, end: int | None) -> bytes:
         start = start or 0
@@ -62,7 +74,9 @@ class ReadAhead(BaseCache):  # type: ignore[misc]
         while self._ranges[-1][1] < end or (len(self._ranges) <= self._at_once and self._ranges[-1][1] < self._stop):
             self._ask(self._ranges[-1][1], end)
         return b"".join(
-            future.result()[max(0, start - a) : end - a] for a, b, future in self._ranges if a < end and start < b
+            memoryview(future.result())[max(0, start - a) : end - a]
+            for a, b, future in self._ranges
+            if a < end and start < b
         )
 
     def _ask(self, begin: int, wanted: int) -> None:
@@ -70,7 +84,7 @@ class ReadAhead(BaseCache):  # type: ignore[misc]
         size = max(1, self.blocksize >> max(0, 2 - self._asked))
         end = min(begin + size, max(wanted, self._stop))
         self._asked += 1
-        self._ranges.append((begin, end, self._pool.submit(self.fetcher, begin, end)))
+        self._ranges.append((begin, end, _pool.submit(self.fetcher, begin, end)))
 
     def _forget(self) -> None:
         for *_, future in self._ranges:
@@ -81,7 +95,6 @@ class ReadAhead(BaseCache):  # type: ignore[misc]
     def close(self) -> None:
         """Give up what is under way."""
         self._forget()
-        self._pool.shutdown(wait=False, cancel_futures=True)
 
 
 register_cache(ReadAhead, clobber=True)

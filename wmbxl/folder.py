@@ -76,7 +76,7 @@ class RunFolder:
         """
         try:
             with self._place(name, "read") as (filesystem, path):
-                return stores.retry(filesystem.cat_file, path)
+                return stores.retry(stores.get, filesystem, path)
         except (FileNotFoundError, NotADirectoryError):
             raise NothingMatches(
                 f"{self.url}: no {name} in this folder: give the folder that wmbxl audit wrote (its --out), not a file "

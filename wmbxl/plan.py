@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,6 +20,10 @@ from wmbxl.shards import Shards
 from wmbxl.types import Shard
 
 TASKS_AIMED_AT = 4096  # small shards share tasks so that there aren't many more tasks of a corpus than this
+# A task costs as much as some tiny files: these share tasks also in a smaller corpus, while there are tasks for all.
+TINY_TOGETHER = 16
+TINY_BYTES = 1 << 20  # in a task
+TASKS_FOR_ALL = 64
 _SAMPLED = 3  # shards looked into before the start
 
 
@@ -88,9 +92,8 @@ def piece_bytes(shard: Shard) -> int:
 def plan(corpus: Corpus, block_size: int, fingerprint: str, cap: int) -> Tasks:
     """Cut a corpus into tasks, in the order of its shards."""
     pieces = corpus.shards(block_size)
-    most = max(1, len(pieces) // TASKS_AIMED_AT)
     keys, lengths, file_bytes = [], [], []
-    for group in _groups(pieces, block_size, most):
+    for group in _groups(pieces, block_size):
         keys.append(_key(corpus, group, fingerprint, cap))
         lengths.append(len(group))
         file_bytes.append(sum(map(piece_bytes, group)))
@@ -98,11 +101,14 @@ def plan(corpus: Corpus, block_size: int, fingerprint: str, cap: int) -> Tasks:
     return Tasks(pieces, keys, bounds, np.array(file_bytes, dtype=np.int64))
 
 
-def _groups(shards: Iterable[Shard], block_size: int, most: int) -> Iterator[list[Shard]]:
+def _groups(shards: Sequence[Shard], block_size: int) -> Iterator[list[Shard]]:
+    most = len(shards) // TASKS_AIMED_AT
+    tiny = min(TINY_TOGETHER, len(shards) // TASKS_FOR_ALL)
     group: list[Shard] = []
     held = 0
     for shard in shards:
-        if group and (len(group) >= most or held + piece_bytes(shard) > block_size):
+        room = block_size if len(group) < most else min(block_size, TINY_BYTES) if len(group) < tiny else 0
+        if group and held + piece_bytes(shard) > room:
             yield group
             group, held = [], 0
         group.append(shard)

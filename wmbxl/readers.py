@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Mapping
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from wmbxl import columns, formats, jsonl, stores, streams
+from wmbxl import ahead, columns, formats, jsonl, stores, streams
 from wmbxl.batches import Account, Batch
 from wmbxl.errors import Unreadable
 from wmbxl.records import REPAIRED
 from wmbxl.types import Shard
 
 
-def read(shard: Shard, account: Account) -> Iterator[Batch]:
-    """Yield the documents of a shard piece in order, and keep the account.
+def read(shard: Shard, account: Account, source: streams.Source | None = None) -> Iterator[Batch]:
+    """Yield the documents of a shard piece in order, and keep the account; `source` is its file, if it is open already.
 
     A fault does not raise: it is left in ``account.fault`` after everything before it was yielded.
     """
@@ -30,7 +31,7 @@ def read(shard: Shard, account: Account) -> Iterator[Batch]:
         if shard.unit == "row_groups":
             yield from columns.parquet(shard, account)
         else:
-            yield from _stream(shard, account)
+            yield from _stream(shard, account, source or source_of(shard))
     except Unreadable as fault:
         account.fail(fault, _lost(shard, account, fault))
     if not account.file_bytes:
@@ -86,7 +87,56 @@ def _size(shard: Shard) -> int:
     return (shard.size if shard.stop < 0 else min(shard.stop, shard.size)) - shard.start
 
 
-def open_stream(shard: Shard, account: Account) -> tuple[streams.Chunks, formats.Format]:
+def source_of(shard: Shard) -> streams.Source:
+    """Return the file of a shard piece, where reading begins."""
+    if shard.whole:
+        return streams.Source.of(shard, forward=not formats.named_columns(shard.url))
+    stop = shard.size if shard.stop < 0 else shard.stop
+    return streams.Source.of(shard, max(0, shard.start - 1), stop, forward=True)
+
+
+class Upcoming:
+    """Shard pieces, each with its file; a store is asked for the beginning of the next ones while one is read.
+
+    Parameters
+    ----------
+    shards : iterable of Shard
+        The store is asked for the beginning of the first ones at once.
+    """
+
+    def __init__(self, shards: Iterable[Shard]) -> None:
+        self._rest = iter(shards)
+        self._next: deque[tuple[Shard, streams.Source]] = deque()
+        self._ask()
+
+    def _ask(self) -> None:
+        held = sum(min(shard.size, ahead.BEGINNING_BYTES) for shard, _ in self._next)
+        while len(self._next) < ahead.FILES_AHEAD and held < ahead.BEGINNING_BYTES:
+            shard = next(self._rest, None)
+            if shard is None:
+                return
+            source = source_of(shard)
+            if shard.unit == "bytes":  # row groups are found from the end of the file
+                source.begin()
+            self._next.append((shard, source))
+            held += min(shard.size, ahead.BEGINNING_BYTES)
+
+    def __iter__(self) -> Iterator[tuple[Shard, streams.Source]]:
+        while self._next:
+            shard, source = self._next.popleft()
+            self._ask()
+            yield shard, source
+            source.close()
+
+    def close(self) -> None:
+        """Give up what was asked for."""
+        for _, source in self._next:
+            source.close()
+
+
+def open_stream(
+    shard: Shard, account: Account, source: streams.Source | None = None
+) -> tuple[streams.Chunks, formats.Format]:
     """Return the decompressed bytes of a whole file, and its format.
 
     Raises
@@ -94,7 +144,7 @@ def open_stream(shard: Shard, account: Account) -> tuple[streams.Chunks, formats
     Unreadable
         If the file can't be opened or its format is refused.
     """
-    source = streams.Source.of(shard, forward=not formats.named_columns(shard.url))
+    source = source or source_of(shard)
     account.consumed = lambda: source.position
     packed = source.read()
     codec = formats.codec_of(packed)
@@ -132,14 +182,13 @@ def _empty(url: str) -> formats.Format:
     return formats.Format("lines")
 
 
-def _stream(shard: Shard, account: Account) -> Iterator[Batch]:
+def _stream(shard: Shard, account: Account, source: streams.Source) -> Iterator[Batch]:
     if not shard.whole:
-        stop = shard.size if shard.stop < 0 else shard.stop
-        source = streams.Source.of(shard, max(0, shard.start - 1), stop, forward=True)
         account.consumed = lambda: source.position - shard.start
-        yield from jsonl.batches_of(jsonl.lines(streams.owned_lines(source, shard.start, stop)), shard.options, account)
+        owned = streams.owned_lines(source, shard.start, source.stop)
+        yield from jsonl.batches_of(jsonl.lines(owned), shard.options, account)
         return
-    chunks, kind = open_stream(shard, account)
+    chunks, kind = open_stream(shard, account, source)
     if kind.kind == "parquet":
         yield from columns.parquet(shard, account)
     elif kind.kind == "arrow_file":

@@ -20,6 +20,7 @@ from wmbxl.folding import Folded, Folder
 from wmbxl.index import ProbeIndex
 from wmbxl.readers import leave_unread, read
 from wmbxl.sample import EvidenceSample
+from wmbxl.streams import Source
 from wmbxl.tally import SKETCH_SIZE, Amount, Sparse, Tally
 from wmbxl.types import Shard
 
@@ -76,13 +77,14 @@ def scan_piece(
     index: ProbeIndex,
     evidence_cap: int = EVIDENCE_CAP,
     tell: Callable[[Progress], None] | None = None,
+    source: Source | None = None,
 ) -> Scanned:
-    """Scan one shard piece; call `tell` after every batch."""
+    """Scan one shard piece, whose file may be open already; call `tell` after every batch."""
     began = time.perf_counter()
     account = Account()
     counter = _Counter(index, shard, evidence_cap)
     told = 0
-    for batch in read(shard, account):
+    for batch in read(shard, account, source):
         windows = counter.add(batch)
         if tell:
             reached = account.consumed()

@@ -144,6 +144,12 @@ def list_s3(filesystem: AbstractFileSystem, base: str, begin: str = "") -> Itera
                 yield {**item, "name": f"{bucket}/{item['Key']}", "size": item["Size"]}
 
 
+def get(filesystem: AbstractFileSystem, path: str) -> bytes:
+    """Return the bytes of a file; of S3 by one request (s3fs would first ask for the size)."""
+    data: bytes = filesystem.cat_file(path, **({"max_concurrency": 1} if is_s3(filesystem) else {}))
+    return data
+
+
 def put_new(filesystem: AbstractFileSystem, path: str, data: bytes) -> None:
     """Write an object that appears whole, unless there is one by that name already.
 

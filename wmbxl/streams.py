@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import bz2
 import codecs
+import contextlib
 import lzma
 import os
 import sys
 from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import IO, Any
+from typing import Any
 
+from fsspec import AbstractFileSystem
 from isal import igzip_lib
 
 from wmbxl import ahead
@@ -58,7 +60,7 @@ class Source:
         self.forward = forward
         self.listed = listed
         self.storage_options = storage_options
-        self._file: IO[bytes] | None = None
+        self._file: Any = None
 
     @classmethod
     def of(cls, shard: Shard, position: int = 0, stop: int = -1, forward: bool = False) -> Source:
@@ -86,15 +88,29 @@ class Source:
     def _read(self, size: int) -> bytes:
         try:
             if self._file is None:
-                filesystem, path = locate(self.url, self.storage_options)
-                how = {} if is_local(filesystem) else ahead.options(self.stop, self.forward)
-                self._file = open_listed(filesystem, path, *self.listed, **how)
-                self._file.seek(self.position)
+                self._file = self._open(*locate(self.url, self.storage_options))
             return self._file.read(size)
         except Exception:
             self.close()
             self.forward = False  # a store in trouble is not asked for much at once
             raise
+
+    def _open(self, filesystem: AbstractFileSystem, path: str) -> Any:
+        how = {} if is_local(filesystem) else ahead.options(self.stop, self.forward)
+        file = open_listed(filesystem, path, *self.listed, **how)
+        file.seek(self.position)
+        return file
+
+    def begin(self) -> None:
+        """Ask a store for the first bytes, and don't wait for them.
+
+        Nothing is asked where it would take a request to open the file, which has to be waited for.
+        """
+        with contextlib.suppress(Exception):  # told when it is read
+            filesystem, path = locate(self.url, self.storage_options)
+            if same_throughout(filesystem, *self.listed):
+                self._file = self._open(filesystem, path)
+                self._file.cache.begin(self.position)
 
     closed = False  # as files have it: Arrow asks
 

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import platform
+import threading
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-from distributed import WorkerPlugin, get_worker
+from distributed import WorkerPlugin, get_worker, secede
 
 from wmbxl.errors import Unreadable, WmbxlError
 from wmbxl.folder import CHECKPOINTS, RunFolder
 from wmbxl.index import ProbeIndex
 from wmbxl.metadata import ledger_table
 from wmbxl.plan import Task
+from wmbxl.readers import Upcoming
 from wmbxl.records import GAPS
 from wmbxl.scan import Progress, Scanned, scan_piece, unread_piece
 from wmbxl.tally import Tally
@@ -34,6 +37,7 @@ PASSING_FAULTS = ("missing", "permission_denied", "io_error", "changed", "killed
 _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3  # of malloc.h
 
 _indexes: dict[str, ProbeIndex] = {}
+_turns: dict[str, threading.Semaphore] = {}  # by worker, of which a process may have several
 
 
 class IndexPlugin(WorkerPlugin):  # type: ignore[misc]
@@ -139,16 +143,35 @@ class Job:
 def run_task(planned: tuple[Task, bool], job: Job) -> Result:
     """Scan a task and leave a checkpoint, or take the checkpoint up if there is one."""
     task, has_checkpoint = planned
-    index = _indexes[job.fingerprint]
-    teller = _Teller(job, task)
     # Also of this run: a result may have been lost with the worker that held it.
     result = _take_up(task, job)
-    resumed = result is not None
-    if result is None:
-        result = Result.sum(_result(scan_piece(shard, index, job.cap, teller.batch)) for shard in task.shards)
-        _keep(task, job, result, new=not has_checkpoint)
-    teller.done(result, _flagged(index, job, result), resumed)
+    if result is not None:
+        _Teller(job, task).done(result, _flagged(_indexes[job.fingerprint], job, result), resumed=True)
+        return result
+    with contextlib.closing(Upcoming(task.shards)) as upcoming, _turn():
+        teller = _Teller(job, task)
+        result = _scan(upcoming, job, teller)
+    _keep(task, job, result, new=not has_checkpoint)
+    teller.done(result, _flagged(_indexes[job.fingerprint], job, result), resumed=False)
     return result
+
+
+@contextlib.contextmanager
+def _turn() -> Iterator[None]:
+    """Wait until it is this task's turn to scan: there are as many turns as the worker has threads.
+
+    A task whose turn has come leaves its thread's place to another one, which meanwhile looks for its checkpoint and
+    asks for its first bytes. So a store's latency costs no time between tasks.
+    """
+    worker = get_worker()
+    with _turns.setdefault(worker.id, threading.Semaphore(worker.state.nthreads)):
+        secede()
+        yield
+
+
+def _scan(upcoming: Upcoming, job: Job, teller: _Teller) -> Result:
+    index = _indexes[job.fingerprint]
+    return Result.sum(_result(scan_piece(shard, index, job.cap, teller.batch, source)) for shard, source in upcoming)
 
 
 def run_shard(shard: Shard, job: Job) -> Result:

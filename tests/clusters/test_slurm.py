@@ -120,3 +120,13 @@ def test_the_driver_is_a_job(place: Place, environment: dict[str, str]) -> None:
     assert finished in jobs(environment, "COMPLETED"), (place.folder / f"wmbxl-audit-{finished}.log").read_text()
     assert same_tables(place, "driven")
     until(lambda: not jobs(environment), 40)
+
+
+@pytest.mark.skipif(shutil.which("qsub") is None, reason="no qsub: apt-get install slurm-wlm-torque")
+def test_jobs_of_the_pbs_recipe_run(place: Place, environment: dict[str, str]) -> None:
+    """Slurm takes PBS's commands and directives, as far as Torque knows them."""
+    settings = {**SLURM, "kind": "pbs", "resource_spec": "nodes=1:ppn=1", "workers": 2}
+    done = place.audit("pbs", "--cluster", place.recipe("pbs", **settings), environment=environment)
+    assert done.returncode == 0, done.stderr
+    assert same_tables(place, "pbs")
+    until(lambda: not jobs(environment), 40)

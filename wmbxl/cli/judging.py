@@ -23,9 +23,11 @@ from wmbxl.cli.asking import (
     parameters_of,
     question_fields,
 )
+from wmbxl.cli.opening import config_option
 from wmbxl.cli.options import BOOTSTRAP, TABLE_FORMATS, bootstrap_of, named
 from wmbxl.cli.statistics import benchmark_frame
 from wmbxl.cli.tables import notes_in_words, publish, rich_table
+from wmbxl.config import read_stores
 from wmbxl.errors import FieldNotFound
 from wmbxl.evaluate.judged import judge_table, open_rows, read_answers
 from wmbxl.evaluate.logs import Reading, import_logs
@@ -157,6 +159,7 @@ def _finish(table: pd.DataFrame, out: str, remarks: Sequence[str]) -> None:
 @click.option("--benchmark", metavar="FILE", help="Records with these fields.  [default: the tables of verdicts]")
 @click.option("--id-field", default="problem_id", show_default=True, help="Benchmark field with the id.")
 @click.option("--audit", metavar="DIR", help="Compare all problems with the views of this audit.")
+@config_option
 @click.option("-n", "n", type=int, default=13, show_default=True, help="Length of n-grams.")
 @click.option("--channel", help="Channel of the audit; may be left out if there is only one.")
 @click.option(
@@ -179,7 +182,7 @@ def judges_command(**given: Any) -> None:
     views = [listed_view(name, read_ids(path, "--view"), path) for name, path in given["lists"].items()]
     remarks: list[str] = []
     if given["audit"]:
-        metadata = read_metadata(given["audit"])
+        metadata = read_metadata(given["audit"], read_stores(given["config"]).storage_options)
         views = [*views_at(metadata, given["n"], given["channel"], given["undecided"]), *views]
         judges, remarks = _audited(judges, metadata)
     analysis = compare_judges(judges, views, _groups(list(frames.values()), given), bootstrap_of(given))
