@@ -8,6 +8,7 @@ import signal
 import threading
 from pathlib import Path
 
+import dask
 import pandas as pd
 import pytest
 from distributed import Client, LocalCluster
@@ -303,3 +304,14 @@ def test_nothing_is_left_on_the_cluster(client: Client, corpus_folder: Path, tmp
         return len(_indexes)
 
     assert set(client.run(held).values()) == {0}
+
+
+def test_workers_stop_the_profiler(corpus_folder: Path, tmp_path: Path) -> None:
+    with (
+        dask.config.set({"distributed.worker.profile.enabled": True}),
+        LocalCluster(n_workers=1, threads_per_worker=1, processes=False, dashboard_address=":0") as cluster,
+        Client(cluster) as client,
+    ):
+        assert "profile" in cluster.workers[0].periodic_callbacks
+        wmbxl.audit(make_benchmark(), [wmbxl.Corpus("c", str(corpus_folder))], str(tmp_path / "a"), NS, client=client)
+        assert not {name for name in cluster.workers[0].periodic_callbacks if "profile" in name}

@@ -40,6 +40,21 @@ _indexes: dict[str, ProbeIndex] = {}
 _turns: dict[str, threading.Semaphore] = {}  # by worker, of which a process may have several
 
 
+class NoProfiler(WorkerPlugin):  # type: ignore[misc]
+    """Stops Dask's profiler, which asks for the frames of all threads a hundred times a second.
+
+    Before Python 3.11.9 that can lock a process up for good (https://github.com/python/cpython/issues/106883).
+    """
+
+    name = "wmbxl-no-profiler"
+
+    def setup(self, worker: Any) -> None:
+        """Stop the profiler."""
+        for name in ("profile", "profile-cycle"):
+            if callback := worker.periodic_callbacks.pop(name, None):
+                callback.stop()
+
+
 class IndexPlugin(WorkerPlugin):  # type: ignore[misc]
     """Puts the index on every worker, also on one that joins late, as a file mapped into memory.
 
@@ -53,6 +68,7 @@ class IndexPlugin(WorkerPlugin):  # type: ignore[misc]
 
     def setup(self, worker: Any) -> None:
         """Write the index beside the worker's other files and map it."""
+        NoProfiler().setup(worker)
         _keep_freed_memory()
         path = Path(worker.local_directory) / f"{self.name}.arrow"
         path.write_bytes(self.data)

@@ -35,6 +35,7 @@ from wmbxl.construct.sources import Metadata, Source, list_sources, read_metadat
 from wmbxl.errors import Interrupted, NothingMatches, RecordsError, UsageError, WmbxlError
 from wmbxl.extras import needs
 from wmbxl.folder import RunFolder
+from wmbxl.worker import NoProfiler
 
 PAPERS, REPLAYED, CALLS = "papers", "replayed", "calls"
 PER_TASK = 4  # papers
@@ -213,6 +214,7 @@ def _run(client: Client, papers: Sequence[tuple[Source, Metadata]], job: Job, to
     """Take all papers through their stages; return the keys of their results, in the order of the papers."""
     if not papers:
         return []
+    client.register_plugin(NoProfiler())
     bag = dask.bag.from_sequence(papers, partition_size=PER_TASK).starmap(partial(run_paper, job=job))
     futures = client.compute(bag.to_delayed())
     done = 0
