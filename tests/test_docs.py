@@ -123,10 +123,7 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     inherited = {k: v for k, v in os.environ.items() if not k.startswith("COV_")}
     path = os.pathsep.join([str(folder), str(Path(sys.executable).parent), os.environ.get("PATH", "")])
     modules = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH", "")]))
-    # On this little data it takes longer to compile than to interpret; test_cli.py runs the demo compiled.
-    return {
-        **inherited, "PATH": path, "PYTHONPATH": modules, "COLUMNS": "200", "PYTHONUTF8": "1", "NUMBA_DISABLE_JIT": "1",
-    }  # fmt: skip
+    return {**inherited, "PATH": path, "PYTHONPATH": modules, "COLUMNS": "200", "PYTHONUTF8": "1"}
 
 
 @pytest.fixture(scope="session")
