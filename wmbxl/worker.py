@@ -5,15 +5,14 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import platform
-import threading
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-from distributed import WorkerPlugin, get_worker, secede
+from distributed import WorkerPlugin, get_worker
 
 from wmbxl.errors import Unreadable, WmbxlError
 from wmbxl.folder import CHECKPOINTS, RunFolder
@@ -37,7 +36,6 @@ PASSING_FAULTS = ("missing", "permission_denied", "io_error", "changed", "killed
 _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3  # of malloc.h
 
 _indexes: dict[str, ProbeIndex] = {}
-_turns: dict[str, threading.Semaphore] = {}  # by worker, of which a process may have several
 
 
 class NoProfiler(WorkerPlugin):  # type: ignore[misc]
@@ -164,25 +162,12 @@ def run_task(planned: tuple[Task, bool], job: Job) -> Result:
     if result is not None:
         _Teller(job, task).done(result, _flagged(_indexes[job.fingerprint], job, result), resumed=True)
         return result
-    with contextlib.closing(Upcoming(task.shards)) as upcoming, _turn():
-        teller = _Teller(job, task)
+    teller = _Teller(job, task)
+    with contextlib.closing(Upcoming(task.shards)) as upcoming:
         result = _scan(upcoming, job, teller)
     _keep(task, job, result, new=not has_checkpoint)
     teller.done(result, _flagged(_indexes[job.fingerprint], job, result), resumed=False)
     return result
-
-
-@contextlib.contextmanager
-def _turn() -> Iterator[None]:
-    """Wait until it is this task's turn to scan: there are as many turns as the worker has threads.
-
-    A task whose turn has come leaves its thread's place to another one, which meanwhile looks for its checkpoint and
-    asks for its first bytes. So a store's latency costs no time between tasks.
-    """
-    worker = get_worker()
-    with _turns.setdefault(worker.id, threading.Semaphore(worker.state.nthreads)):
-        secede()
-        yield
 
 
 def _scan(upcoming: Upcoming, job: Job, teller: _Teller) -> Result:
