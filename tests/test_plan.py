@@ -42,3 +42,8 @@ def test_tiny_files_share_tasks(count: int, size: int, tasks: int) -> None:
 def test_a_task_holds_no_more_than_a_block() -> None:
     assert len(planned(TASKS_FOR_ALL * TINY_TOGETHER, 1_000, block_size=4096)) == TASKS_FOR_ALL * TINY_TOGETHER // 4
     assert len(planned(TASKS_AIMED_AT * 8, 3_000, block_size=4096)) == TASKS_AIMED_AT * 8
+
+
+def test_files_of_unknown_size_do_not_share_a_task() -> None:
+    """As on a web server that doesn't tell."""
+    assert len(planned(4, 0)) == 4

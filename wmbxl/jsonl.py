@@ -74,7 +74,9 @@ def _lines_of(parts: list[bytes]) -> Iterator[Records]:
     parts.clear()  # a long line isn't held twice
     at, end = 0, len(data) - len(_PADDING)
     if not tiers.json.compiles(end):
-        yield Records(data, _cut_lines(data, end), compiled=False)
+        spans = _cut_lines(data, end)
+        for first in range(0, len(spans), _SPANS_HELD):
+            yield Records(data, spans[first : first + _SPANS_HELD], compiled=False)
         return
     while at < end:
         spans = np.empty((_SPANS_HELD, 2), dtype=np.int64)

@@ -107,7 +107,7 @@ def _groups(shards: Sequence[Shard], block_size: int) -> Iterator[list[Shard]]:
     group: list[Shard] = []
     held = 0
     for shard in shards:
-        room = block_size if len(group) < most else min(block_size, TINY_BYTES) if len(group) < tiny else 0
+        room = block_size if len(group) < most else min(block_size, TINY_BYTES) if len(group) < tiny else -1
         if group and held + piece_bytes(shard) > room:
             yield group
             group, held = [], 0
