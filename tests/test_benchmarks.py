@@ -65,8 +65,8 @@ def test_every_family_runs(tmp_path):
     assert set(command.FAMILIES) < set(found)
     figures = [figure for family in command.FAMILIES for figure in found[family]]
     assert all(figure["name"] in printed for figure in figures)
-    # One for each row of targets; the long line, the corpus 20 times, both parts of the index, and the first results of a
-    # process and of a later one have one each.
+    # One for each row of targets; the long line, the corpus 20 times, both parts of the index, and the first results of
+    # a process and of a later one have one each.
     assert sum(figure["verdict"] is not None for figure in figures) == 13
 
 
