@@ -17,24 +17,10 @@ from wmbxl import compiled, kernels
 
 pytestmark = pytest.mark.skipif(bool(numba.config.DISABLE_JIT), reason="nothing is compiled")
 
-# Says how many kernels it compiled and what it found.
-SCAN = """
+COUNTING = """
 import json, sys
-import wmbxl
-from numba.core import event
-class Compiled(event.Listener):
-    count = 0
-    def on_start(self, _): self.count += 1
-    def on_end(self, _): pass
-event.register("numba:compile", listener := Compiled())
-index = wmbxl.ProbeIndex.build(wmbxl.Benchmark.from_surfaces({"p": "a b c d e"}), [3])
-tally = wmbxl.scan_shard(wmbxl.Corpus("c", sys.argv[1]).shards()[0], index)
-print(json.dumps([listener.count, tally.occurrences, tally.evidence.num_rows, tally.tokens]))
-"""
-# The same with the smallest kernel.
-SMALL = """
-import json
 import numpy as np
+import wmbxl
 from numba.core import event
 from wmbxl import kernels
 class Compiled(event.Listener):
@@ -42,21 +28,30 @@ class Compiled(event.Listener):
     def on_start(self, _): self.count += 1
     def on_end(self, _): pass
 event.register("numba:compile", listener := Compiled())
+"""
+# Say what they found, and how many kernels they compiled: a scan, and the smallest kernel alone.
+SCAN = """
+index = wmbxl.ProbeIndex.build(wmbxl.Benchmark.from_surfaces({"p": "a b c d e"}), [3])
+tally = wmbxl.scan_shard(wmbxl.Corpus("c", sys.argv[1]).shards()[0], index)
+print(json.dumps([listener.count, tally.occurrences, tally.evidence.num_rows, tally.tokens]))
+"""
+SMALL = """
 state = np.array([7, 0, 0, 0, 0, 4], dtype=np.int64)
-print(json.dumps([listener.count, int(kernels.release_values(state, 7)), state.tolist(), listener.count]))
+done = int(kernels.release_values(state, 7))
+print(json.dumps([listener.count, done, state.tolist()]))
 """
 RELEASED = [3, [4, 0, 0, 0, 0, 1]]
 
 
 def run(script: str, folder: Path, *arguments: Path, **environment: str) -> list[Any]:
-    command = [sys.executable, "-c", script, *map(str, arguments)]
+    command = [sys.executable, "-c", COUNTING + script, *map(str, arguments)]
     known = {**os.environ, "WMBXL_KERNELS": str(folder), **environment}
     return json.loads(subprocess.run(command, env=known, capture_output=True, check=True, text=True).stdout)
 
 
 def small(folder: Path, **environment: str) -> int:
     """Run the smallest kernel in a process of its own; return how many kernels that compiled."""
-    _, done, state, count = run(SMALL, folder, **environment)
+    count, done, state = run(SMALL, folder, **environment)
     assert [done, state] == RELEASED
     return count
 
