@@ -1,14 +1,15 @@
 """Whole audits with one worker and with two: wall time from the call to the tables, the cluster's start included.
 
-Wall time needs an idle machine with two cores. Two processes that only scan, without Dask, tell how much two cores of
-this machine give, which may share caches and more; and the CPU time of all processes tells whether a second worker adds
-work. The copies of the corpus take some GB of the temporary folder.
+Files are as large as corpora have them, some 60 MB, and take some GB of the temporary folder. Wall time needs an idle
+machine with two cores. Two processes that only scan, without Dask, tell how much two cores of this machine give, which
+may share caches and more; and the CPU time of all processes tells whether a second worker adds work.
 """
 
 from __future__ import annotations
 
 import math
 import multiprocessing
+import os
 import resource
 import statistics
 import time
@@ -21,21 +22,25 @@ from benchmarks.inputs import Inputs, scan
 
 N = 13
 ROUNDS = 5  # of one process and two, by turns
-SECONDS = 120  # of scanning, for one worker; the start of a cluster is then a small part
+SECONDS = 60  # of scanning each corpus, for one worker
+CORPORA = 2  # over the same files, which then fit in the system's cache; the start of a cluster is a small part
+FILE_BYTES = 60_000_000
 
 
-def audited(inputs: Inputs, copies: int, workers: int) -> tuple[float, float]:
-    """Return the seconds, wall and CPU, of an audit of so many copies of the corpus."""
-    folder = inputs.folder / f"{copies}-copies"
+def audited(inputs: Inputs, files: int, copies: int, workers: int) -> tuple[float, float]:
+    """Return the seconds, wall and CPU, of audits of so many files, each of so many copies of the text."""
+    folder = inputs.folder / f"{files}-files"
     if not folder.exists():
         folder.mkdir()
-        packed = inputs.store("jsonl.zst").read_bytes()
-        for i in range(copies):
-            # A file may hold several zstd frames, and a link to one file would count once.
+        packed = inputs.store("jsonl.zst").read_bytes() * copies  # a file may hold several zstd frames
+        for i in range(files):
+            # A link to one file would count once.
             (folder / f"{i:05}.jsonl.zst").write_bytes(packed)
-    out = inputs.folder / f"audit-{copies}-{workers}-{time.monotonic_ns()}"
+        os.sync()  # or the disk writes while audits are timed
+    out = inputs.folder / f"audit-{files}-{workers}-{time.monotonic_ns()}"
     began, used = time.perf_counter(), _cpu()
-    wmbxl.audit(inputs.benchmark, [wmbxl.Corpus("c", str(folder))], str(out), ns=[N], workers=workers)
+    corpora = [wmbxl.Corpus(f"c{i}", str(folder)) for i in range(CORPORA)]
+    wmbxl.audit(inputs.benchmark, corpora, str(out), ns=[N], workers=workers)
     return time.perf_counter() - began, _cpu() - used
 
 
@@ -71,14 +76,15 @@ def measure(inputs: Inputs) -> list[Figure]:
     packed = inputs.store("jsonl.zst")
     scan(packed, index)  # compiles
     seconds = fastest({"scan": lambda: scan(packed, index)}, inputs.rounds)["scan"]
-    copies = 2 if inputs.quick else math.ceil(SECONDS / seconds)
-    plain = two_processes(packed, index, max(1, copies // 20))
-    start, _ = audited(inputs, 1, 1)
-    (one, one_cpu), (two, two_cpu) = audited(inputs, copies, 1), audited(inputs, copies, 2)
-    size = inputs.size * copies / MB
+    copies = 1 if inputs.quick else max(1, FILE_BYTES // packed.stat().st_size)
+    files = 2 if inputs.quick else math.ceil(SECONDS / seconds / copies)
+    plain = two_processes(packed, index, max(1, files * copies // 20))
+    start, _ = audited(inputs, 1, copies, 1)
+    (one, one_cpu), (two, two_cpu) = audited(inputs, files, copies, 1), audited(inputs, files, copies, 2)
+    size = inputs.size * copies * files * CORPORA / MB
     return [
         Figure("two processes ÷ one, scan alone", plain),
-        Figure("audit of one copy, one worker", start, "s"),
+        Figure(f"audit of {inputs.size * copies * CORPORA / MB:,.0f} MB, one worker", start, "s"),
         Figure(f"audit of {size:,.0f} MB, one worker", one, "s"),
         Figure(f"audit of {size:,.0f} MB, two workers", two, "s"),
         Figure("two workers", size / two, "MB/s"),

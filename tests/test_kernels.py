@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests import naive, strategies
-from wmbxl import folding, hashing, kernels, sample, vector
+from wmbxl import folding, hashing, kernels, vector
 from wmbxl.batches import Batch
 from wmbxl.benchmark import Benchmark
 from wmbxl.folding import Folder, small_letters
@@ -292,7 +292,7 @@ def test_code_points(texts: list[str], data: st.DataObject) -> None:
 def test_priorities_are_xxh64(pairs: list[tuple[int, int]]) -> None:
     documents, starts = (np.array([pair[i] for pair in pairs], dtype=np.uint64) for i in (0, 1))
     want = [xxhash.xxh64_intdigest(struct.pack("<QQ", *pair)) for pair in pairs]
-    assert sample.priorities(documents, starts).tolist() == want
+    assert hashing.evidence_priority(documents, starts).tolist() == want
 
 
 # ---------------------------------------------------------------- JSON values

@@ -16,7 +16,7 @@ from wmbxl.vector import WIDTH
 
 Array = np.ndarray[Any, Any]
 
-BATCH_BYTES = 4 << 20  # a batch closes when its texts reach this many bytes ...
+BATCH_BYTES = 1 << 20  # a batch closes when its texts reach this many bytes ...
 BATCH_ROWS = 16384  # ... or it has this many documents
 NAMES_KEPT = 50  # field names remembered for the error that lists them
 

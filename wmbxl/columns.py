@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
@@ -166,8 +167,8 @@ def _record_batch(batch: pa.RecordBatch, options: ReadOptions, account: Account)
     """Turn a record batch into batches of bounded size."""
     column = get_column(batch, options.text_field)
     assert column is not None, "the schema was checked"
-    per_row = max(1, batch.nbytes // max(1, batch.num_rows))
-    step = max(1, min(batches.BATCH_ROWS, batches.BATCH_BYTES // per_row))
+    parts = max(1, round(batch.nbytes / batches.BATCH_BYTES))
+    step = max(1, min(batches.BATCH_ROWS, math.ceil(batch.num_rows / parts)))
     for start in range(0, batch.num_rows, step):
         piece = batch.slice(start, step)
         yield from _rows(piece, column.slice(start, step), options, account)

@@ -19,6 +19,11 @@ _X7F, _X80 = np.uint64(0x7F7F7F7F7F7F7F7F), np.uint64(0x8080808080808080)
 _TO_A, _PAST_Z = np.uint64(0x3F3F3F3F3F3F3F3F), np.uint64(0x2525252525252525)
 ONE = np.uint64(1)
 CASE = np.uint64(0x2020202020202020)
+# Of xxh64: https://github.com/Cyan4973/xxHash/blob/dev/doc/xxhash_spec.md
+_PRIME_1, _PRIME_2 = np.uint64(0x9E3779B185EBCA87), np.uint64(0xC2B2AE3D27D4EB4F)
+_PRIME_3, _PRIME_4 = np.uint64(0x165667B19E3779F9), np.uint64(0x85EBCA77C2B2AE63)
+_PRIME_5 = np.uint64(0x27D4EB2F165667C5)
+_27, _29, _31, _33, _37 = (np.uint64(bits) for bits in (27, 29, 31, 33, 37))
 
 
 # ---------------------------------------------------------------- formulas
@@ -46,6 +51,22 @@ def spread(value: Any, n: int) -> Any:
 def filter_bits(value: Any) -> Any:
     """Return the two bits that a hash has in a word of the filter; one word, so that one cache line is touched."""
     return (ONE << (value & _LAST)) | (ONE << ((value >> _SIX) & _LAST))
+
+
+def evidence_priority(document: Any, start: Any) -> Any:
+    """Return the order in which matches are taken into the sample of evidence.
+
+    That is xxh64, seed 0, of the document's own xxh64 and of the match's first code point, as 16 little-endian bytes
+    (``struct.pack("<QQ", document, start)``).
+    """
+    value = _PRIME_5 + np.uint64(16)
+    for word in (document, start):
+        lane = word * _PRIME_2
+        value = value ^ ((lane << _31 | lane >> _33) * _PRIME_1)
+        value = (value << _27 | value >> _37) * _PRIME_1 + _PRIME_4
+    value = (value ^ (value >> _33)) * _PRIME_2
+    value = (value ^ (value >> _29)) * _PRIME_3
+    return value ^ (value >> _HALF)
 
 
 def power_of_base(n: int) -> int:

@@ -23,6 +23,8 @@ Array = np.ndarray[Any, Any]
 
 FORMAT = "wmbxl-index-1"
 _BITS_PER_QGRAM = 8
+_SHORT_WINDOW = 10  # tokens
+_FEW_TOKENS = 1 << 18  # of a benchmark
 _FIRST_SEED = 0x51ED270B74A1C3D5
 _NUMBERS = ("surface_bounds", "surface_tokens", "gram_bounds", "owner_bounds", "parameters", "powers")
 _ARRAYS = ("text", *_NUMBERS, "gram_start", "gram_end", "gram_hash", "slots", "filter", "owners", "ns")
@@ -245,9 +247,13 @@ class _Surfaces:
         return cls(text, starts, starts + lengths, np.array(kinds, dtype=np.int64), bounds.astype(np.int64))
 
 
-def _sampling(shortest: int) -> tuple[int, int]:
-    """Return (q, stride): which q-grams to sample so that every window of at least `shortest` tokens holds one."""
-    q = min(4, (shortest + 1) // 2)
+def _sampling(shortest: int, tokens: int) -> tuple[int, int]:
+    """Return (q, stride): which q-grams to sample so that every window of at least `shortest` tokens holds one.
+
+    Shorter q-grams lie further apart, which counts for a short window, but more of a large benchmark's occur anywhere.
+    """
+    q = 3 if shortest <= _SHORT_WINDOW and tokens <= _FEW_TOKENS else 4
+    q = min(q, (shortest + 1) // 2)
     return q, shortest - q + 1
 
 
@@ -267,7 +273,7 @@ def _hash_tables(surfaces: _Surfaces, ns: Sequence[int], seed: int, profile: Pro
     hashes = np.concatenate([part.hashes for part in grams])
     if len(np.unique(hashes)) < len(hashes):
         return None
-    q, stride = _sampling(ns[0])
+    q, stride = _sampling(ns[0], len(surfaces.starts))
     qgrams = np.unique(hashing.hash_qgrams(surfaces.text, surfaces.starts, surfaces.ends, surfaces.windows(q), q))
     filter_shift = _shift_for((max(len(qgrams), 4) * _BITS_PER_QGRAM - 1).bit_length() - 6)
     slot_shift = _shift_for((2 * max(len(hashes), 1) - 1).bit_length())

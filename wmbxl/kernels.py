@@ -506,6 +506,18 @@ def put_code_point(out: Array, to: int, code: int) -> int:
     return to + 4
 
 
+@inline
+def code_point(data: Array, at: int) -> int:
+    """Return the code point outside ASCII that begins at `at`."""
+    first, second = np.int64(data[at]), np.int64(data[at + 1]) & 0x3F
+    if first < 0xE0:
+        return (first & 0x1F) << 6 | second
+    third = np.int64(data[at + 2]) & 0x3F
+    if first < 0xF0:
+        return (first & 0x0F) << 12 | second << 6 | third
+    return (first & 0x07) << 18 | second << 12 | third << 6 | np.int64(data[at + 3]) & 0x3F
+
+
 @jit
 def lower_capitals(data: Array, offsets: Array, small: Array, out: Array, words: Array) -> int:
     """Make the capitals outside ASCII small, and find the words for which that takes Python.
@@ -530,42 +542,33 @@ def lower_capitals(data: Array, offsets: Array, small: Array, out: Array, words:
     """
     count = 0
     for doc in range(len(offsets) - 1):
-        at, end = offsets[doc], offsets[doc + 1]
+        at, end, beyond = offsets[doc], offsets[doc + 1], 0
         while at < end:
-            if at + WIDTH <= len(data) and data[at] < 0x80:
-                high = non_ascii(data, at)
-                at += WIDTH if high == ZERO else lowest_bit(high)
-                if high == ZERO or at >= end:
+            step = WIDTH if at + WIDTH <= len(data) else 1
+            leads = leads_of_more(data, at) if step == WIDTH else np.uint64(data[at] >= 0xC2)
+            while leads != ZERO:
+                here = at + lowest_bit(leads)
+                leads &= leads - ONE
+                if here >= end:
+                    break
+                code = code_point(data, here)
+                target = small[code] if code < len(small) else code
+                if target == code or here < beyond:
                     continue
-            first = data[at]
-            if first < 0x80:
-                at += 1
-                continue
-            if first < 0xE0:
-                code, length = int(first & 0x1F), 2
-            elif first < 0xF0:
-                code, length = int(first & 0x0F), 3
-            else:
-                code, length = int(first & 0x07), 4
-            for k in range(1, length):
-                code = (code << 6) | int(data[at + k] & 0x3F)
-            target = int(small[code]) if code < len(small) else code
-            if target == code:
-                at += length
-                continue
-            if len(out) == 0:
-                return 1
-            if target:
-                at = put_code_point(out, at, target)
-                continue
-            start = at
-            while start > offsets[doc] and not blank_byte(data[start - 1]):
-                start -= 1
-            while at < end and not blank_byte(data[at]):
-                at += 1
-            if count < len(words):
-                words[count, 0], words[count, 1], words[count, 2] = doc, start, at
-            count += 1
+                if len(out) == 0:
+                    return 1
+                if target:
+                    put_code_point(out, here, target)
+                    continue
+                start = beyond = here
+                while start > offsets[doc] and not blank_byte(data[start - 1]):
+                    start -= 1
+                while beyond < end and not blank_byte(data[beyond]):
+                    beyond += 1
+                if count < len(words):
+                    words[count, 0], words[count, 1], words[count, 2] = doc, start, beyond
+                count += 1
+            at += step
     return count
 
 
@@ -742,6 +745,8 @@ def count_matches(
 
 # ---------------------------------------------------------------- evidence
 
+evidence_priority = internal(hashing.evidence_priority)
+
 # Columns of the rows of a sample: their order (priority, number of the record, first code point), the code point behind
 # the match, its n-gram, its entry, one more than the entry's next row (or 0), and the match's document and bytes. At
 # first these are -1 - document of the batch and bytes of the batch; once described, the numbers of its id and the bytes
@@ -749,6 +754,7 @@ def count_matches(
 PRIORITY, ROW, START, END, GRAM, ENTRY, LINK, SOURCE, FIRST, STOP = range(10)
 COLUMNS = 10
 HIGHEST = np.int64(2**63 - 1)
+HIGHEST_BIT = np.uint64(1 << 63)  # turns the order of uint64 into that of int64
 
 
 class Sample(NamedTuple):
@@ -756,7 +762,8 @@ class Sample(NamedTuple):
 
     For every entry, `filled` has the number of its rows, `head` one more than the first of them, and `worst`, once
     there are as many as there may be, the one that goes first. `gram_limit` is `HIGHEST` minus the highest priority
-    that may still be taken for an n-gram. So zeros that were never touched mean that there is nothing yet.
+    that may still be taken for an n-gram. So zeros that were never touched mean that there is nothing yet. `fresh`
+    lists the rows that came from the batch at hand.
     """
 
     gram_limit: Array
@@ -764,6 +771,7 @@ class Sample(NamedTuple):
     filled: Array
     worst: Array
     rows: Array
+    fresh: Array
 
 
 def new_sample(grams: int, entries: int, rows: int) -> Sample:
@@ -774,14 +782,16 @@ def new_sample(grams: int, entries: int, rows: int) -> Sample:
         filled=np.zeros(entries, dtype=np.int64),
         worst=np.zeros(entries, dtype=np.int64),
         rows=np.empty((rows, COLUMNS), dtype=np.int64),
+        fresh=np.empty(rows, dtype=np.int64),
     )
 
 
 def enlarge_sample(sample: Sample, rows: int) -> Sample:
     """Return the same sample with room for so many rows at least, and twice as many as before."""
-    enlarged = np.empty((max(rows, 2 * len(sample.rows)), COLUMNS), dtype=np.int64)
-    enlarged[: len(sample.rows)] = sample.rows
-    return sample._replace(rows=enlarged)
+    enlarged = new_sample(0, 0, max(rows, 2 * len(sample.rows)))
+    enlarged.rows[: len(sample.rows)] = sample.rows
+    enlarged.fresh[: len(sample.fresh)] = sample.fresh
+    return sample._replace(rows=enlarged.rows, fresh=enlarged.fresh)
 
 
 @internal
@@ -805,7 +815,7 @@ def find_worst(rows: Array, head: int) -> int:
 
 @jit
 def take_sample(
-    begin: int, found: Array, shift: Array, points: Array, priorities: Array, numbers: Array, owner_bounds: Array,
+    begin: int, found: Array, shift: Array, points: Array, hashes: Array, numbers: Array, owner_bounds: Array,
     owners: Array, gram_lengths: Array, lengths: int, cap: int, sample: Sample, used: Array,
 ) -> int:  # fmt: skip
     """Put the matches from number `begin` on into the sample, as far as they belong to it.
@@ -817,14 +827,14 @@ def take_sample(
         What to add to a match's bytes, for each document, so that they are those of the batch.
     points : int64 array of shape (matches, 2)
         First code point of each match and the one after the last.
-    priorities : int64 array
-        Of each match.
+    hashes : uint64 array
+        xxh64 of each document.
     numbers : int64 array
         Number of each document's record.
     cap : int
         Most rows of an entry, at least 1.
-    used : int64 array of shape (1,)
-        How many rows of the sample are in use.
+    used : int64 array of shape (2,)
+        How many rows of the sample are in use, and how many of them are fresh.
 
     Returns
     -------
@@ -833,7 +843,8 @@ def take_sample(
     """
     rows, head, filled, worst = sample.rows, sample.head, sample.filled, sample.worst
     for i in range(begin, len(found)):
-        doc, gram, priority = found[i, 0], found[i, 1], priorities[i]
+        doc, gram = found[i, 0], found[i, 1]
+        priority = np.int64(evidence_priority(hashes[doc], np.uint64(points[i, 0])) ^ HIGHEST_BIT)
         if priority > HIGHEST - sample.gram_limit[gram]:
             continue
         low, high = np.int64(owner_bounds[gram]), np.int64(owner_bounds[gram + 1])
@@ -844,6 +855,7 @@ def take_sample(
             entry = np.int64(owners[owner]) * lengths + gram_lengths[gram]
             if filled[entry] < cap:
                 at, link = used[0], head[entry]
+                rows[at, SOURCE] = 0
                 used[0] += 1
                 filled[entry] += 1
                 head[entry] = at + 1
@@ -857,6 +869,9 @@ def take_sample(
                 priority, numbers[doc], points[i, 0], points[i, 1],
             )  # fmt: skip
             rows[at, GRAM], rows[at, ENTRY], rows[at, LINK] = gram, entry, link
+            if rows[at, SOURCE] >= 0:  # or it is listed already
+                sample.fresh[used[1]] = at
+                used[1] += 1
             rows[at, SOURCE] = -1 - doc
             rows[at, FIRST], rows[at, STOP] = found[i, 2] + shift[doc], found[i, 3] + shift[doc]
             if filled[entry] < cap:
@@ -908,13 +923,15 @@ def copy_bytes(out: Array, to: int, data: Array, at: int, stop: int) -> None:
 
 @jit
 def describe_sample(
-    rows: Array, data: Array, offsets: Array, context: int, documents: Array, texts: Array, filled: Array
+    rows: Array, fresh: Array, data: Array, offsets: Array, context: int, documents: Array, texts: Array, filled: Array
 ) -> int:  # fmt: skip
     """Copy the passage around each row of the sample that came from this batch.
 
     Parameters
     ----------
     rows : int64 array of shape (rows, 10)
+    fresh : int64 array
+        Which rows came from this batch.
     context : int
         Code points on each side of the match.
     documents : int64 array
@@ -929,8 +946,8 @@ def describe_sample(
     int
         0, or how many bytes of `texts` must be free: call again with more room.
     """
-    for i in range(len(rows)):
-        if rows[i, SOURCE] >= 0:
+    for i in fresh:
+        if rows[i, SOURCE] >= 0:  # described by an earlier call
             continue
         doc = -1 - rows[i, SOURCE]
         first = back(data, rows[i, FIRST], offsets[doc], context)

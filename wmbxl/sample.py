@@ -11,7 +11,7 @@ from wmbxl import kernels
 from wmbxl.batches import Batch, as_arrays
 from wmbxl.folding import Folded, places
 from wmbxl.index import ProbeIndex
-from wmbxl.kernels import END, ENTRY, FIRST, GRAM, PRIORITY, ROW, SOURCE, START, STOP
+from wmbxl.kernels import END, ENTRY, FIRST, GRAM, HIGHEST_BIT, PRIORITY, ROW, SOURCE, START, STOP
 from wmbxl.tally import EVIDENCE
 from wmbxl.types import Shard
 
@@ -21,42 +21,6 @@ CONTEXT = 80  # code points of a snippet before and after the match
 TEXTS_HELD = 8 << 20  # bytes of snippets that there is room for at first
 ROWS_HELD = 1 << 13  # rows that there is room for at first
 
-_SIGN = np.uint64(1 << 63)  # turns the order of uint64 into that of int64
-_PRIMES = tuple(  # of xxh64
-    np.uint64(prime)
-    for prime in (
-        0x9E3779B185EBCA87, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9, 0x85EBCA77C2B2AE63, 0x27D4EB2F165667C5,
-    )
-)  # fmt: skip
-
-
-def priorities(documents: Array, starts: Array) -> Array:
-    """Return the order in which matches are taken into the sample of evidence.
-
-    Parameters
-    ----------
-    documents : uint64 array
-        xxh64 of each match's document.
-    starts : int64 array
-        First code point of each match.
-
-    Returns
-    -------
-    uint64 array
-        xxh64, seed 0, of each pair as 16 little-endian bytes (``struct.pack("<QQ", document, start)``).
-    """
-
-    def rotate(value: Array, bits: int) -> Array:
-        return (value << np.uint64(bits)) | (value >> np.uint64(64 - bits))
-
-    value = np.full(len(documents), _PRIMES[4] + np.uint64(16))
-    for word in (documents, starts.astype(np.uint64)):
-        value ^= rotate(word * _PRIMES[1], 31) * _PRIMES[0]
-        value = rotate(value, 27) * _PRIMES[0] + _PRIMES[3]
-    value = (value ^ (value >> np.uint64(33))) * _PRIMES[1]
-    value = (value ^ (value >> np.uint64(29))) * _PRIMES[2]
-    return value ^ (value >> np.uint64(32))
-
 
 class EvidenceSample:
     """For every entry the `cap` matches with the smallest priority, ties by row and start."""
@@ -64,7 +28,7 @@ class EvidenceSample:
     def __init__(self, index: ProbeIndex, cap: int) -> None:
         self.index, self.cap = index, cap
         self.sample = kernels.new_sample(index.size, index.entries, ROWS_HELD)
-        self.used = np.zeros(1, dtype=np.int64)
+        self.used = np.zeros(2, dtype=np.int64)
         self.ids: list[str | None] = []
         self.texts = np.empty(TEXTS_HELD, dtype=np.uint8)  # snippets; those that lost their rows too
         self.filled = np.zeros(2, dtype=np.int64)  # bytes of texts, ids
@@ -88,11 +52,10 @@ class EvidenceSample:
                 here = found[:, 0] == doc
                 points[here], spans = places(batch, doc, points[here])
                 found[here, 2:] = spans - shift[doc]
-        priority = (priorities(hashes[found[:, 0]], points[:, 0]) ^ _SIGN).view(np.int64)
         arrays, done = self.index.arrays, 0
         while True:
             done = kernels.take_sample(
-                done, found, shift, points, priority, batch.rows, arrays["owner_bounds"], arrays["owners"],
+                done, found, shift, points, hashes, batch.rows, arrays["owner_bounds"], arrays["owners"],
                 self.index.gram_lengths, len(self.index.ns), self.cap, self.sample, self.used,
             )  # fmt: skip
             if done == len(found):
@@ -103,14 +66,15 @@ class EvidenceSample:
 
     def describe(self, batch: Batch) -> None:
         """Fetch id and snippet of the rows that came from this batch, while it is at hand."""
-        if not self.used[0]:
+        if not self.used[1]:
             return
-        rows = self.sample.rows[: self.used[0]]
+        rows, fresh = self.sample.rows[: self.used[0]], self.sample.fresh[: self.used[1]]
         numbers = np.zeros(len(batch), dtype=np.int64)
         while needed := kernels.describe_sample(
-            rows, batch.data, batch.offsets, CONTEXT, numbers, self.texts, self.filled
+            rows, fresh, batch.data, batch.offsets, CONTEXT, numbers, self.texts, self.filled
         ):
             self._make_room(needed)
+        self.used[1] = 0
         documents = np.flatnonzero(numbers)
         documents = documents[np.argsort(numbers[documents])]
         self.ids += [batch.ids[doc] for doc in documents.tolist()]
@@ -132,7 +96,7 @@ class EvidenceSample:
         rows = rows[_order(rows)]
         columns = {
             "entry": rows[:, ENTRY],
-            "priority": rows[:, PRIORITY].astype(np.uint64) ^ _SIGN,
+            "priority": rows[:, PRIORITY].astype(np.uint64) ^ HIGHEST_BIT,
             "shard": pa.repeat(pa.scalar(shard.url), len(rows)),
             "piece": np.full(len(rows), shard.start, dtype=np.int64),
             "row": rows[:, ROW],
@@ -147,7 +111,10 @@ class EvidenceSample:
 
 def _order(rows: Array) -> Array:
     """Return the order of rows by entry, priority, record and first code point."""
-    order = np.lexsort([rows[:, PRIORITY], rows[:, ENTRY]])  # the last key first
+    order = np.argsort(np.ascontiguousarray(rows[:, PRIORITY]))
+    for shift in (0, 16):  # numpy sorts integers of 16 bits by radix, much faster than longer ones
+        digits = (rows[order, ENTRY] >> shift).astype(np.uint16)
+        order = order[np.argsort(digits, kind="stable")]
     entry, priority = rows[order, ENTRY], rows[order, PRIORITY]
     if ((entry[1:] == entry[:-1]) & (priority[1:] == priority[:-1])).any():  # only documents with the same text tie
         order = np.lexsort([rows[:, key] for key in (START, ROW, PRIORITY, ENTRY)])

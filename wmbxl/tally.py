@@ -159,6 +159,8 @@ class Tally:
         if not parts:
             raise UsageError("no tallies to add: start from Tally.empty")
         first = parts[0]
+        if len(parts) == 1:
+            return first
         if any((part.fingerprint, part.cap) != (first.fingerprint, first.cap) for part in parts):
             raise UsageError("tallies of different indexes or evidence caps can't be added")
         names = sorted(frozenset().union(*(part.names for part in parts)))
