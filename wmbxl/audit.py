@@ -48,6 +48,9 @@ WINDOWS_AHEAD = 3  # graphs under way at once, so that no worker waits for the e
 SPLIT_EVERY = 8  # results added at a time
 REFERENCE_N = 13  # the paper's n, shown while a run goes on
 
+# Each process of a cluster looks 50 times a second whether it is late, which takes 2 % of two cores.
+_QUIET = {"distributed.admin.tick.interval": "500ms"}
+
 _UNDER_WAY = ("status", "tasks")  # what audit.json holds at least
 _FINISHED = (
     "status", "wmbxl", "versions", "benchmark", "index", "profile", "ns", "channels", "evidence_cap", "accept_unread",
@@ -364,6 +367,7 @@ def _connected(client: Client | None, workers: int | None) -> Iterator[Client]:
         yield client
         return
     with (
+        dask.config.set(_QUIET),
         LocalCluster(
             n_workers=workers, threads_per_worker=1, processes=True, silence_logs=logging.ERROR,
             dashboard_address=":0",
