@@ -46,7 +46,8 @@ class Distant:
         with contextlib.suppress(OSError, asyncio.IncompleteReadError):
             while True:
                 head = await reader.readuntil(b"\r\n\r\n")
-                asked = b"\n".join([head.split(b"\r\n")[0], *re.findall(rb"(?im)^range: .*$", head)])
+                # Without a signature, which is another one each time.
+                asked = b"\n".join(re.findall(rb"\A\w+ [^? ]*|(?im:^range: .*$)", head))
                 if asked not in self.answers:
                     self.answers[asked] = await self._ask(head)
                 await asyncio.sleep(LATENCY)

@@ -308,7 +308,7 @@ def test_an_object_that_changed_since_it_was_listed(s3: Server, place: str) -> N
 
 def test_an_object_that_changes_while_it_is_read(s3: Server, large: str) -> None:
     (shard,) = wmbxl.Corpus("c", large, storage_options=s3.options()).shards(1 << 40)
-    s3.files.pipe_file(large, s3.files.cat_file(large) * 9)  # more than is read ahead
+    s3.files.pipe_file(large, s3.files.cat_file(large) * 18)  # more than is read ahead
     (shard,) = wmbxl.Corpus("c", large, storage_options=s3.options()).shards(1 << 40)
     account = Account()
     batches = readers.read(shard, account)

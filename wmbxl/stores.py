@@ -42,6 +42,7 @@ def _locate_s3(url: str, options: dict[str, Any]) -> tuple[AbstractFileSystem, s
     options["config_kwargs"] = {
         "connect_timeout": CONNECT_TIMEOUT,
         "read_timeout": READ_TIMEOUT,
+        "signature_version": "s3v4",  # or botocore signs URLs in the older way, which not all buckets accept
         # botocore and s3fs would each try five times: 25 tries within every one of ours.
         "retries": {"total_max_attempts": 1},
         **given,

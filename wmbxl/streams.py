@@ -16,7 +16,7 @@ from typing import Any
 from fsspec import AbstractFileSystem
 from isal import igzip_lib
 
-from wmbxl import ahead
+from wmbxl import ahead, direct
 from wmbxl.errors import Unreadable
 from wmbxl.formats import Codec, codec_of
 from wmbxl.stores import is_local, locate, open_listed, retry, same_throughout, unreadable
@@ -98,6 +98,8 @@ class Source:
     def _open(self, filesystem: AbstractFileSystem, path: str) -> Any:
         how = {} if is_local(filesystem) else ahead.options(self.stop, self.forward)
         file = open_listed(filesystem, path, *self.listed, **how)
+        if same_throughout(filesystem, *self.listed):
+            file.cache.fetcher = direct.fetcher(filesystem, path, self.listed[1], file.cache.fetcher)
         file.seek(self.position)
         return file
 
