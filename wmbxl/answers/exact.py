@@ -110,7 +110,12 @@ def letters(response: str) -> list[str]:
     >>> letters("A channel matrix; the answer is a matrix.")
     []
     """
-    return [match[match.lastgroup or 0] for match in _STATED.finditer(response)]
+    return [letter for letter, _ in statements(response)]
+
+
+def statements(response: str) -> list[tuple[str, slice]]:
+    """List the option letters that a response states, in order, with what states each."""
+    return [(match[match.lastgroup or 0], slice(*match.span())) for match in _STATED.finditer(response)]
 
 
 def boxed(text: str) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from wmbxl.answers.exact import boxed, letters
+from wmbxl.answers.exact import boxed, statements
 
 # A model says its answer once more at the end; what stands before this many characters is not looked at.
 LOOKED_AT = 100_000
@@ -142,8 +142,19 @@ def chosen(response: str) -> tuple[str, ...]:
             return found[-1]
     for content in boxed(tail):  # which are formulas
         tail = tail.replace(f"\\boxed{{{content}}}", "")
+    if named := statements(tail):
+        letter, place = named[-1]
+        return () if _is_taken_back(tail, place) else (letter,)
     begins = re.match(r"\s*\(?([A-J])[).:](?!\w)", tail)
-    return tuple(letters(tail)[-1:]) or ((begins[1],) if begins else ())
+    return (begins[1],) if begins else ()
+
+
+def _is_taken_back(text: str, place: slice) -> bool:
+    """Whether a letter is part of a formula, or its sentence denies it."""
+    if re.match(r"\s{0,3}[+=^/]|-\w", text[place.stop :]):
+        return True
+    before, after = (re.split(r"[.!;\n]", side) for side in (text[: place.start], text[place.stop :]))
+    return bool(_DENIED.search(f"{before[-1]} {after[0]}"))
 
 
 def options(text: str, whole: bool = True) -> tuple[str, ...]:
