@@ -20,6 +20,7 @@ pytest.importorskip("detect_secrets", reason="no release is checked: pip install
 import mlcroissant
 
 from tests.release.conftest import ABOUT, ARXIV, BY, write_lines
+from tests.s3 import KEY, SECRET, Server
 from wmbxl.errors import BenchmarkError, FieldNotFound, UsageError
 from wmbxl.release import layout
 from wmbxl.release.build import build
@@ -283,6 +284,15 @@ def test_other_audits_are_released_in_their_layout(inputs: Path, tmp_path: Path)
     build(config_of(inputs, external_audits={"other": str(inputs / "audit")}, out=str(tmp_path / "out")))
     record = lines_of(tmp_path / "out/data/external-audits/other.jsonl")[0]
     assert list(record)[:3] == ["problem_id", "n_grams_total", "per_slice_hits"]
+
+
+def test_an_audit_in_a_store(inputs: Path, built: Path, tmp_path: Path, s3: Server) -> None:
+    s3.files.put(str(inputs / "audit"), "runs/released", recursive=True)
+    out = tmp_path / "out"
+    build(config_of(inputs, audit="s3://runs/released", storage_options=s3.options(), out=str(out)))
+    files = {path.relative_to(out): path.read_bytes() for path in out.rglob("*") if path.is_file()}
+    assert files[Path(FLAGS)] == (built / FLAGS).read_bytes()
+    assert not any(SECRET.encode() in content or KEY.encode() in content for content in files.values())
 
 
 def test_a_missing_extra_is_named_before_the_work(

@@ -167,6 +167,6 @@ def _external_audits(config: ReleaseConfig) -> dict[str, bytes]:
     for name, url in config.external_audits.items():
         with tempfile.TemporaryDirectory() as folder:
             out = RunFolder(folder)
-            export_release(Audit.open(url), out, config.n, config.channel)
+            export_release(Audit.open(url, config.storage_options), out, config.n, config.channel)
             files[f"data/external-audits/{name}.jsonl"] = out.read("contamination-audit.jsonl")
     return files

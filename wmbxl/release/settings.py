@@ -137,6 +137,7 @@ class ReleaseConfig(Section):
     paper_split: PaperSplit = PaperSplit()
     tables: dict[FileName, Text] = Field(default={})
     external_audits: dict[FileName, Text] = Field(default={})
+    storage_options: dict[str, Any] = Field(default={}, repr=False)  # of all these audits
 
 
 def validate(content: dict[str, Any], where: str) -> ReleaseConfig:

@@ -130,7 +130,7 @@ def read_sources(config: ReleaseConfig) -> Sources:
         Some records lack a field of the release, or their text is not what was audited; with all of them.
     """
     problems, left_out = read_problems(config.benchmark)
-    audit = Audit.open(config.audit)
+    audit = Audit.open(config.audit, config.storage_options)
     metadata = audit_rows(audit.metadata, config.n, config.channel).set_index("problem_id")
     papers, unlabelled = _read_papers(config.licences, problems)
     remarks = []
