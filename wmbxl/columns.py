@@ -204,8 +204,10 @@ class _Ids(Sequence[str | None]):
         kind = column.type
         if pa.types.is_nested(kind):
             column = pa.nulls(len(column))
-        elif pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
-            column = column.cast(pa.large_binary())  # which nothing looks into
+        elif pa.types.is_string(kind):  # nothing looks into binary values
+            column = column.view(pa.binary())
+        elif pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
+            column = column.cast(pa.large_binary())
         self._column = column
 
     def __len__(self) -> int:

@@ -182,7 +182,11 @@ def record_text(parsed: Any, name: str, join_lists: bool) -> str:
 
 def as_id(value: Any) -> str | None:
     """Return a record's id as text; None for what is missing, null, an object or a list."""
-    return None if value is None or isinstance(value, Mapping | list) else replace_surrogates(str(value))
+    if not isinstance(value, str):
+        if value is None or isinstance(value, Mapping | list):
+            return None
+        value = str(value)
+    return replace_surrogates(value)
 
 
 def names_in(records: Iterable[Any]) -> set[str]:
