@@ -13,7 +13,7 @@ from wmbxl.plan import Tasks, piece_bytes, plan
 from wmbxl.readers import read
 from wmbxl.types import Shard
 
-RATE = 80.0  # MB of decompressed records that a core scans in a second; docs/performance.md has it for five n
+RATE = 150.0  # MB of decompressed records that a core of an older machine scans in a second, for five n
 LIBRARIES = 350_000_000  # bytes that Python, the libraries and the compiled kernels take; docs/explanation/memory.md
 SCAN = 150_000_000  # bytes that a scan takes beyond that and the index
 LONGEST_RECORD = 4  # times the longest record comes on top
