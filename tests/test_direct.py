@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import random
 import time
 from typing import Any
@@ -34,6 +35,17 @@ def test_ranges_are_read_by_one_request_each(s3: Server, proxy: Proxy) -> None:
     assert read(250_000, len(DATA)) == DATA[250_000:]
     assert [head.split(b"?")[0] for head in proxy.heads] == [f"GET /{PLACE}".encode()] * 3
     assert all(b"if-match:" in head.lower() for head in proxy.heads)
+
+
+def test_an_object_that_says_it_is_encoded(s3: Server) -> None:
+    data = gzip.compress(DATA)
+    s3.files.pipe_file("corpora/direct/encoded", data, ContentEncoding="gzip")
+    filesystem, path = stores.locate("s3://corpora/direct/encoded", s3.options())
+    head = filesystem.call_s3("head_object", Bucket="corpora", Key="direct/encoded")
+    assert head["ContentEncoding"] == "gzip"
+    read = direct.fetcher(filesystem, path, head["ETag"], unwanted)
+    assert read(0, len(data)) == data
+    assert read(5, 100) == data[5:100]
 
 
 def test_a_bucket_that_anybody_may_read(s3: Server) -> None:

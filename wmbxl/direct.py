@@ -69,7 +69,7 @@ class _Ranges:
 
     def __init__(self, filesystem: AbstractFileSystem, path: str, etag: str, ordinary: Fetcher) -> None:
         self._filesystem, self._path, self._ordinary = filesystem, path, ordinary
-        self._headers = {"If-Match": etag, "Accept-Encoding": "identity"}
+        self._headers = {"If-Match": etag}
         if payer := filesystem.req_kw.get("RequestPayer"):
             self._headers["x-amz-request-payer"] = payer
         self._lock = threading.Lock()
@@ -82,8 +82,11 @@ class _Ranges:
         headers = {**self._headers, "Range": f"bytes={begin}-{end - 1}"}
         try:
             answer = self._connections().request("GET", url, headers=headers, preload_content=False)
-            data = answer.read(end - begin) if answer.status == 206 else b""
-            if len(data) == end - begin:
+            if answer.status == 206:
+                # Undecoded: an object may say that it is gzip, and a range of it is none.
+                data: bytes = answer.read(end - begin, decode_content=False)
+                if missing := end - begin - len(data):
+                    raise urllib3.exceptions.IncompleteRead(len(data), missing)
                 answer.release_conn()
                 return data
             answer.close()
