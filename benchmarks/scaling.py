@@ -23,9 +23,9 @@ from benchmarks.figures import MB, Figure, at_least, fastest
 from benchmarks.inputs import Inputs, scan
 
 N = 13
-ROUNDS = 3  # of one process and two, or of one worker and two, by turns
+ROUNDS = 2  # of one process and two, or of one worker and two, by turns
 SECONDS = 25  # of scanning each corpus, for one worker
-CORPORA = 4  # over the same files, which then fit in the system's cache; the start of a cluster is a small part
+CORPORA = 8  # over the same files, which then fit in the system's cache; the start of a cluster is a small part
 FILE_BYTES = 60_000_000
 
 

@@ -4,8 +4,8 @@ A window of n tokens contains, for any q <= n, a q-gram that starts at a token w
 ``stride = n - q + 1``. So the scan hashes only those q-grams, asks a small filter whether the benchmark has them, and
 looks at the windows around the few that it has. Every candidate is then compared with the benchmark byte by byte.
 
-Text is UTF-8 that is valid and, for the ``release`` profile, free of capitals outside ASCII (`lower_capitals` makes them
-small, and finds the words that must be lower-cased in Python).
+Text is UTF-8 that is valid and, for the ``release`` profile, free of capitals outside ASCII (`lower_capitals` makes
+them small, and finds the words that must be lower-cased in Python).
 """
 
 from __future__ import annotations

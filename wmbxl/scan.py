@@ -224,6 +224,5 @@ class _Counter:
 
 def _document_hashes(batch: Batch) -> Array:
     """Return xxh64 of each document's text; uint64."""
-    view, offsets = batch.data.data, batch.offsets.tolist()
-    digests = (xxhash.xxh64_intdigest(view[start:end]) for start, end in itertools.pairwise(offsets))
-    return np.fromiter(digests, dtype=np.uint64, count=len(batch))
+    view, digest = batch.data.data, xxhash.xxh64_intdigest
+    return np.array([digest(view[start:end]) for start, end in itertools.pairwise(batch.offsets.tolist())], np.uint64)
