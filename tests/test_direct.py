@@ -107,7 +107,7 @@ def test_a_fault_is_told_without_the_signed_url(s3: Server, proxy: Proxy, faults
 
 def test_a_server_that_is_gone(s3: Server) -> None:
     with Proxy(s3.port) as proxy:
-        read = reader(s3.options(proxy.port))
+        read = reader(s3.options(proxy.port, config_kwargs={"read_timeout": 1}))
         read(0, 1)
     with pytest.raises(OSError, match=f"127.0.0.1:{proxy.port}: ") as caught:
         read(0, 1)
