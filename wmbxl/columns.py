@@ -169,9 +169,6 @@ def _record_batch(batch: pa.RecordBatch, options: ReadOptions, account: Account)
     assert column is not None, "the schema was checked"
     parts = max(1, round(batch.nbytes / batches.BATCH_BYTES))
     step = max(1, min(batches.BATCH_ROWS, math.ceil(batch.num_rows / parts)))
-    if step >= batch.num_rows:
-        yield from _rows(batch, column, options, account)
-        return
     for start in range(0, batch.num_rows, step):
         yield from _rows(batch.slice(start, step), column.slice(start, step), options, account)
 
