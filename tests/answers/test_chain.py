@@ -133,6 +133,8 @@ def test_answers_of_real_problems_are_understood(shared):
         ("Not option D", "D", "incorrect"),
         ("I would not choose option D.", "D", "incorrect"),
         ("Option D is wrong.", "D", "incorrect"),
+        ("Perhaps option D?", "D", "incorrect"),
+        ("Is it B? No. Or C? I choose option D", "D", "correct"),
         ("Not that one. I choose option D - 5 dB", "D", "correct"),
         (r"\boxed{C, A}", "A and C", "correct"),
         (r"\boxed{C}", "A and C", "incorrect"),

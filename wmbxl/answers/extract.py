@@ -153,8 +153,9 @@ def _is_taken_back(text: str, place: slice) -> bool:
     """Whether a letter is part of a formula, or its sentence denies it."""
     if re.match(r"\s{0,3}[+=^/]|-\w", text[place.stop :]):
         return True
-    before, after = (re.split(r"[.!;\n]", side) for side in (text[: place.start], text[place.stop :]))
-    return bool(_DENIED.search(f"{before[-1]} {after[0]}"))
+    before = re.split(r"[.!?;\n]", text[: place.start])[-1]
+    after = re.split(r"[.!;\n]", text[place.stop :])[0]  # a question mark here asks, and chooses nothing
+    return bool(_DENIED.search(f"{before} {after}"))
 
 
 def options(text: str, whole: bool = True) -> tuple[str, ...]:
