@@ -130,7 +130,7 @@ def read_shard(shard: Shard) -> Read:
     for batch in readers.read(shard, account):
         got.texts.extend(batch.text(doc) for doc in range(len(batch)))
         got.rows.extend(batch.rows.tolist())
-        got.ids.extend(batch.ids[doc] for doc in range(len(batch)))
+        got.ids.extend(batch.ids(range(len(batch))))
     return got.check()
 
 

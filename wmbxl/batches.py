@@ -15,6 +15,7 @@ from wmbxl.records import GAPS
 from wmbxl.vector import WIDTH
 
 Array = np.ndarray[Any, Any]
+Ids = Callable[[Sequence[int]], list[str | None]]
 
 BATCH_BYTES = 1 << 20  # a batch closes when its texts reach this many bytes ...
 BATCH_ROWS = 16384  # ... or it has this many documents
@@ -51,16 +52,17 @@ class Batch:
         Document ``d`` is ``data[offsets[d]:offsets[d + 1]]``.
     rows : int64 array
         Number of the record in the shard piece, from 0; blank lines are no records.
-    ids : sequence of str or None
+    ids : callable
+        Gives the ids of some documents. Most are never asked for, so they are only made then.
     """
 
     data: Array
     offsets: Array
     rows: Array
-    ids: Sequence[str | None]
+    ids: Ids
 
     @classmethod
-    def of(cls, texts: pa.LargeStringArray, rows: Array, ids: Sequence[str | None]) -> Batch:
+    def of(cls, texts: pa.LargeStringArray, rows: Array, ids: Ids) -> Batch:
         """Make a batch of an Arrow array of valid strings without nulls."""
         return cls(*as_arrays(texts), rows, ids)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -182,46 +182,36 @@ def _rows(batch: pa.RecordBatch, column: pa.Array, options: ReadOptions, account
         return
     account.documents += len(texts)
     ids = get_column(batch, options.id_field) if options.id_field else None
-    if ids is None:
-        ids = pa.nulls(len(column))
-    names = ids if len(rows) == len(ids) else ids.take(pa.array(rows))
-    found = Batch.of(texts, first + rows, _Ids(names))
+    found = Batch.of(texts, first + rows, lambda docs: _ids(ids, rows[docs]))
     if empty := len(found.blank_documents()):
         account.skipped["text_empty"] += empty
     yield found
 
 
-class _Ids(Sequence[str | None]):
-    """A column's values as ids, made when they are asked for, since most never are.
-
-    Bytes that are not UTF-8 become U+FFFD, dates beyond Python's plain numbers.
-    """
-
-    def __init__(self, column: pa.Array) -> None:
-        if pa.types.is_dictionary(column.type):
-            column = column.dictionary_decode()
-        kind = column.type
-        if pa.types.is_nested(kind):
-            column = pa.nulls(len(column))
-        elif pa.types.is_string(kind):  # nothing looks into binary values
-            column = column.view(pa.binary())
-        elif pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
-            column = column.cast(pa.large_binary())
-        self._column = column
-
-    def __len__(self) -> int:
-        return len(self._column)
-
-    def __getitem__(self, doc):  # type: ignore[no-untyped-def]
-        return as_id(_as_value(self._column[doc]))
+def _ids(column: pa.Array | None, rows: Array) -> list[str | None]:
+    """Return a column's values as ids; bytes that are not UTF-8 become U+FFFD, dates beyond Python's plain numbers."""
+    if column is None or pa.types.is_nested(column.type):
+        return [None] * len(rows)
+    column = column.take(pa.array(rows))
+    if pa.types.is_dictionary(column.type):
+        column = column.dictionary_decode()
+    kind = column.type
+    if pa.types.is_string(kind):  # nothing looks into binary values
+        column = column.view(pa.binary())
+    elif pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
+        column = column.cast(pa.large_binary())
+    try:
+        values = column.to_pylist()
+    except (OverflowError, ValueError):
+        values = [_as_value(scalar) for scalar in column]
+    return [as_id(value.decode(errors="replace") if isinstance(value, bytes) else value) for value in values]
 
 
 def _as_value(scalar: pa.Scalar) -> Any:
     try:
-        value = scalar.as_py()
+        return scalar.as_py()
     except (OverflowError, ValueError):
-        value = scalar.value
-    return value.decode(errors="replace") if isinstance(value, bytes) else value
+        return scalar.value
 
 
 def _as_texts(column: pa.Array, options: ReadOptions, account: Account) -> tuple[pa.LargeStringArray, Array]:

@@ -147,12 +147,12 @@ class Corpus:
 def _documents(shard: Shard) -> Iterator[dict[str, Any]]:
     account = Account()
     for batch in readers.read(shard, account):
-        for doc in range(len(batch)):
+        for doc, document_id in enumerate(batch.ids(range(len(batch)))):
             yield {
                 "text": batch.text(doc),
                 "shard": shard.url,
                 "row": int(batch.rows[doc]),
-                "document_id": batch.ids[doc],
+                "document_id": document_id,
             }
     if account.fault is not None:
         raise account.fault

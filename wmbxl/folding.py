@@ -28,7 +28,7 @@ def _small_letter(code: int) -> int:
     if 0xD800 <= code < 0xE000:
         return code
     small = chr(code).lower()
-    if code == 0x3A3 or len(small) > 1 or len(small.encode()) != len(chr(code).encode()):
+    if code == kernels.CAPITAL_SIGMA or len(small) > 1 or len(small.encode()) != len(chr(code).encode()):
         return 0
     return ord(small)
 

@@ -299,15 +299,16 @@ class _Part:
         return self.data[start:first] + self.data[stop:end] if inside else self.data[start:end]
 
 
-class _Ids(Sequence[str | None]):
-    """Ids of documents, read from their records when asked for: few documents have a match."""
+class _Ids:
+    """Ids of documents, read from their records when asked for."""
 
     def __init__(self, parts: list[_Part], options: ReadOptions) -> None:
         self._parts, self._options = parts, options
         self._ends = list(itertools.accumulate(map(len, parts)))
 
-    def __len__(self) -> int:
-        return self._ends[-1]
+    def __call__(self, docs: Sequence[int]) -> list[str | None]:
+        field = self._options.id_field
+        return [_id(self._without_text(doc), field) if field else None for doc in docs]
 
     def _find(self, doc: int) -> tuple[_Part, int]:
         which = bisect.bisect_right(self._ends, doc)
@@ -318,16 +319,16 @@ class _Ids(Sequence[str | None]):
         part, i = self._find(doc)
         return part.record(i)
 
-    def __getitem__(self, doc):  # type: ignore[no-untyped-def]
+    def _without_text(self, doc: int) -> bytes:
         part, i = self._find(doc)
-        field = self._options.id_field
-        if not field:
-            return None
-        line = part.record(i) if field == self._options.text_field else part.record_without_text(i)
-        value = get_field(parse_json(line).value, field)
-        if isinstance(value, float):  # or an integer too long for the fast parser
-            value = get_field(parse_json(line, exact_numbers=True).value, field)
-        return as_id(value)
+        return part.record(i) if self._options.id_field == self._options.text_field else part.record_without_text(i)
+
+
+def _id(record: bytes, field: str) -> str | None:
+    value = get_field(parse_json(record).value, field)
+    if isinstance(value, float):  # or an integer too long for the fast parser
+        value = get_field(parse_json(record, exact_numbers=True).value, field)
+    return as_id(value)
 
 
 def _array(data: bytes) -> Array:

@@ -506,6 +506,9 @@ def put_code_point(out: Array, to: int, code: int) -> int:
     return to + 4
 
 
+CAPITAL_SIGMA = 0x3A3  # one of two small letters
+
+
 @inline
 def code_point(data: Array, at: int) -> int:
     """Return the code point outside ASCII that begins at `at`."""
@@ -516,6 +519,17 @@ def code_point(data: Array, at: int) -> int:
     if first < 0xF0:
         return (first & 0x0F) << 12 | second << 6 | third
     return (first & 0x07) << 18 | second << 12 | third << 6 | np.int64(data[at + 3]) & 0x3F
+
+
+@inline
+def small_sigma(data: Array, at: int, end: int) -> int:
+    """Return the small letter of the capital sigma at `at`, where the Greek letter behind it tells; or 0."""
+    at += 2
+    if at < end and data[at] | 1 == 0xCF:  # U+0380 to U+03FF
+        following = code_point(data, at)
+        if 0x391 <= following <= 0x3CE and following != 0x3A2:
+            return 0x3C3
+    return 0
 
 
 @jit
@@ -557,6 +571,8 @@ def lower_capitals(data: Array, offsets: Array, small: Array, out: Array, words:
                     continue
                 if len(out) == 0:
                     return 1
+                if code == CAPITAL_SIGMA:
+                    target = small_sigma(data, here, end)
                 if target:
                     put_code_point(out, here, target)
                     continue
@@ -887,8 +903,9 @@ def take_sample(
 def back(data: Array, at: int, first: int, points: int) -> int:
     """Return the place `points` code points before `at`, or `first`."""
     while points and at > first:
-        if at - WIDTH >= first and points >= WIDTH and non_ascii(data, at - WIDTH) == ZERO:
-            at, points = at - WIDTH, points - WIDTH
+        if at - WIDTH >= first and non_ascii(data, at - WIDTH) == ZERO:
+            step = points if points < WIDTH else WIDTH
+            at, points = at - step, points - step
         else:
             at, points = at - 1, points - 1
             while data[at] & 0xC0 == 0x80:
@@ -900,8 +917,9 @@ def back(data: Array, at: int, first: int, points: int) -> int:
 def forth(data: Array, at: int, stop: int, points: int) -> int:
     """Return the place `points` code points behind `at`, or `stop`."""
     while points and at < stop:
-        if at + WIDTH <= stop and points >= WIDTH and non_ascii(data, at) == ZERO:
-            at, points = at + WIDTH, points - WIDTH
+        if at + WIDTH <= stop and non_ascii(data, at) == ZERO:
+            step = points if points < WIDTH else WIDTH
+            at, points = at + step, points - step
         else:
             at, points = at + 1, points - 1
             while at < stop and data[at] & 0xC0 == 0x80:

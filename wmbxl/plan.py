@@ -143,7 +143,9 @@ def check_fields(corpus: Corpus) -> None:
         with_text = (
             with_text or any(reason in account.skipped for reason in _TEXT_FIELD_THERE) or bool(account.documents)
         )
-        with_id = with_id or (batch is not None and any(batch.ids[i] is not None for i in range(min(100, len(batch)))))
+        with_id = with_id or (
+            batch is not None and any(name is not None for name in batch.ids(range(min(100, len(batch)))))
+        )
     if names and not with_text:
         raise field_not_found(corpus, names)
     if corpus.id_field and names and documents and not with_id:

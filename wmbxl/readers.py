@@ -216,4 +216,4 @@ def _text(chunks: Iterator[bytes], shard: Shard, account: Account) -> Iterator[B
     if not text or text.isspace():
         account.skip("text_empty", len(data))
     name = shard.url.rsplit("/", maxsplit=1)[-1]
-    yield Batch.of(pa.array([text], pa.large_string()), np.zeros(1, dtype=np.int64), [name])
+    yield Batch.of(pa.array([text], pa.large_string()), np.zeros(1, dtype=np.int64), lambda docs: [name] * len(docs))

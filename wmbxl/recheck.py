@@ -106,11 +106,11 @@ def _recheck_shard(
     for batch in read(shard, account):
         for doc, row in enumerate(batch.rows.tolist()):
             if row in wanted:
-                text = batch.text(doc)
+                (document_id,), text = batch.ids([doc]), batch.text(doc)
                 located = normaliser.locate(text)
                 tokens = {token.start: i for i, token in enumerate(located)}
                 for line in cast(_Lines, wanted.pop(row).to_dict("records")):
-                    fault = _differs(line, batch.ids[doc], text, located, tokens, owned)
+                    fault = _differs(line, document_id, text, located, tokens, owned)
                     where = f"{shard.url} row {row}, {line['problem_id']} n={line['n']} {line['channel']}"
                     yield f"{where} at {line['start']}: {fault}" if fault else None
         if not wanted:

@@ -77,7 +77,7 @@ class EvidenceSample:
         self.used[1] = 0
         documents = np.flatnonzero(numbers)
         documents = documents[np.argsort(numbers[documents])]
-        self.ids += [batch.ids[doc] for doc in documents.tolist()]
+        self.ids += batch.ids(documents.tolist())
 
     def _make_room(self, needed: int) -> None:
         """Drop the snippets of rows that others replaced, and take more memory, unless that frees more than half."""
