@@ -1,8 +1,9 @@
 """Whole audits with one worker and with two: wall time from the call to the tables, the cluster's start included.
 
 Files are as large as corpora have them, some 60 MB, and take some GB of the temporary folder. Wall time needs an idle
-machine with two cores. Two processes that only scan, without Dask, tell how much two cores of this machine give, which
-may share caches and more; and the CPU time of all processes tells whether a second worker adds work.
+machine with two cores; audits take turns, and the faster of two counts. Two processes that only scan, without Dask,
+tell how much two cores of this machine give, which may share caches and more; and the CPU time of all processes tells
+whether a second worker adds work.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from benchmarks.inputs import Inputs, scan
 
 N = 13
 ROUNDS = 3  # of one process and two, by turns
+TURNS = (1, 2, 2, 1)  # workers of the audits
 SECONDS = 25  # of scanning each corpus, for one worker
 CORPORA = 8  # over the same files, which then fit in the system's cache; the start of a cluster is a small part
 FILE_BYTES = 60_000_000
@@ -80,7 +82,10 @@ def measure(inputs: Inputs) -> list[Figure]:
     files = 2 if inputs.quick else math.ceil(SECONDS / seconds / copies)
     plain = two_processes(packed, index, max(1, files * copies // 40))
     start, _ = audited(inputs, 1, copies, 1)
-    (one, one_cpu), (two, two_cpu) = (audited(inputs, files, copies, workers) for workers in (1, 2))
+    audits: dict[int, list[tuple[float, float]]] = {1: [], 2: []}
+    for workers in TURNS:
+        audits[workers].append(audited(inputs, files, copies, workers))
+    (one, one_cpu), (two, two_cpu) = (min(audits[workers]) for workers in (1, 2))
     size = inputs.size * copies * files * CORPORA / MB
     return [
         Figure("two processes ÷ one, scan alone", plain),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import logging
 import platform
 import tempfile
 import uuid
@@ -22,7 +21,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
-from distributed import CancelledError, Client, Future, KilledWorker, LocalCluster
+from distributed import CancelledError, Client, Future, KilledWorker
 from distributed.comm import CommClosedError
 
 from wmbxl import dashboard, metadata, words
@@ -35,6 +34,7 @@ from wmbxl.folder import REPORT, RunFolder
 from wmbxl.index import ProbeIndex
 from wmbxl.isolate import run_apart
 from wmbxl.plan import Task, Tasks, check_fields, field_not_found, plan
+from wmbxl.processes import local_client
 from wmbxl.scan import EVIDENCE_CAP
 from wmbxl.spans import find_spans
 from wmbxl.tally import Tally
@@ -47,9 +47,6 @@ WINDOW = 256  # tasks submitted as one graph
 WINDOWS_AHEAD = 3  # graphs under way at once, so that no worker waits for the end of one
 SPLIT_EVERY = 8  # results added at a time
 REFERENCE_N = 13  # the paper's n, shown while a run goes on
-
-# Each process of a cluster looks 50 times a second whether it is late, which takes 2 % of two cores.
-_QUIET = {"distributed.admin.tick.interval": "500ms"}
 
 _UNDER_WAY = ("status", "tasks")  # what audit.json holds at least
 _FINISHED = (
@@ -276,7 +273,7 @@ def audit(
     )
     planned = ((task, task.key in with_checkpoint) for tasks in plans for task in tasks)
     with (
-        _connected(client, workers) as connected,
+        contextlib.nullcontext(client) if client else local_client(workers) as connected,
         _indexed(connected, index.fingerprint, packed),
         _watched(connected, job.topic, watch, _shown_plan(benchmark, folder, index, corpora, plans)) as tell_outcome,
         _Ledger() as ledger,
@@ -358,23 +355,6 @@ def _open_folder(
     folder.write("index.arrow", index)
     folder.write_json({**about, "tasks": len(tasks)})
     return keys
-
-
-@contextlib.contextmanager
-def _connected(client: Client | None, workers: int | None) -> Iterator[Client]:
-    """Give the caller's client, or one of a local cluster that ends with the block."""
-    if client is not None:
-        yield client
-        return
-    with (
-        dask.config.set(_QUIET),
-        LocalCluster(
-            n_workers=workers, threads_per_worker=1, processes=True, silence_logs=logging.ERROR,
-            dashboard_address=":0",
-        ) as cluster,
-        Client(cluster) as own,
-    ):  # fmt: skip
-        yield own
 
 
 @contextlib.contextmanager

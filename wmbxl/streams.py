@@ -29,7 +29,7 @@ else:
     from backports import zstd
 
 BLOCK = 1 << 20  # bytes read from a file at a time
-DECODED = 1 << 18  # bytes produced by a decompressor at a time: they stay in the cache until they are scanned
+DECODED = 1 << 19  # bytes produced by a decompressor at a time: they stay in the cache until they are scanned
 
 
 class Source:

@@ -213,7 +213,7 @@ class Tally:
         ))  # fmt: skip
         table = pa.table(columns).replace_schema_metadata({"wmbxl": json.dumps(about)})
         sink = pa.BufferOutputStream()
-        options = pa.ipc.IpcWriteOptions(compression="zstd")
+        options = pa.ipc.IpcWriteOptions(compression="zstd", use_threads=False)  # a worker has one core
         with pa.ipc.new_stream(sink, table.schema, options=options) as writer:
             writer.write_table(table)
         return sink.getvalue().to_pybytes()

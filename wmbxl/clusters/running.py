@@ -11,6 +11,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from types import FrameType
 
+import dask
 from distributed import Client
 
 from wmbxl.clusters.batch import LSF, PBS, SGE, Slurm
@@ -20,6 +21,7 @@ from wmbxl.clusters.local import Local
 from wmbxl.clusters.recipe import Recipe
 from wmbxl.clusters.versions import check_versions
 from wmbxl.errors import UsageError, WmbxlError
+from wmbxl.processes import QUIET
 from wmbxl.settings import check, read_yaml, say_issue
 
 KINDS: dict[str, type[Recipe]] = {
@@ -76,7 +78,7 @@ def started(recipe: Recipe, say: Callable[[str], None]) -> Iterator[Client]:
     WmbxlError
         If no worker comes in time.
     """
-    with _terminable(), recipe.start() as cluster, Client(cluster) as client:
+    with _terminable(), dask.config.set(QUIET), recipe.start() as cluster, Client(cluster) as client:
         cluster.scale(max(1, recipe.least))
         _wait(client, recipe, say)
         check_versions(client)

@@ -18,7 +18,7 @@ from typing import Any
 import dask
 import dask.bag
 import pandas as pd
-from distributed import Client, KilledWorker, LocalCluster, as_completed
+from distributed import Client, KilledWorker, as_completed
 from pydantic import BaseModel
 
 from wmbxl.__about__ import __version__
@@ -35,6 +35,7 @@ from wmbxl.construct.sources import Metadata, Source, list_sources, read_metadat
 from wmbxl.errors import Interrupted, NothingMatches, RecordsError, UsageError, WmbxlError
 from wmbxl.extras import needs
 from wmbxl.folder import RunFolder
+from wmbxl.processes import local_client
 from wmbxl.worker import NoProfiler
 
 PAPERS, REPLAYED, CALLS = "papers", "replayed", "calls"
@@ -255,10 +256,7 @@ def _connected(config: BuildConfig, client: Client | None) -> Iterator[Client]:
         with Client(config.scheduler, timeout=20) as made:
             yield made
     else:
-        with (
-            LocalCluster(n_workers=config.workers, threads_per_worker=1, dashboard_address=":0") as cluster,
-            Client(cluster) as made,
-        ):
+        with local_client(config.workers) as made:
             yield made
 
 
