@@ -42,7 +42,6 @@ def test_ngrams_and_owners(example: strategies.Example, profile: str) -> None:
     }
     index = ProbeIndex.build(Benchmark.from_surfaces(surfaces), example.ns, profile)  # type: ignore[arg-type]
     assert contents(index) == expected(surfaces, example.ns, profile)
-    assert all(index.key(g) == naive.key(index.ngram(g)) for g in range(index.size))
     keys = [(name, channel, n) for name in surfaces for channel in ("text", "answer") for n in example.ns]
     want = naive.audit(surfaces, [], example.ns, profile).counts
     assert index.windows_total.tolist() == [want[key]["n_grams_total"] for key in keys]

@@ -1,6 +1,7 @@
 """Spans are what the oracle's matches merge into, as far as the evidence reaches, and never more."""
 
 import bisect
+import itertools
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -94,3 +95,17 @@ def test_the_longest_span_in_the_metadata(tmp_path: Path) -> None:
 
     assert longest(scan_shard(shard, index)) == [9, 0]
     assert longest(scan_shard(shard, index, evidence_cap=0)) == [None, 0]
+
+
+@pytest.mark.parametrize("cap", [2, 4, 8, 16])
+def test_snippets_that_meet_leave_no_hole(tmp_path: Path, cap: int) -> None:
+    """A window may begin in one snippet and end in the next."""
+    benchmark = make_benchmark(problems=1, words=400)
+    index = ProbeIndex.build(benchmark, [13])
+    tally = scan_shard(write(tmp_path, [benchmark.problems[0].surfaces["prompt"]]), index, cap)
+    rows = sorted(tally.evidence.to_pylist(), key=lambda row: row["start"])
+    reach = [(max(0, row["start"] - 80), max(0, row["start"] - 80) + len(row["snippet"])) for row in rows]
+    apart = sum(after[0] > before[1] for before, after in itertools.pairwise(reach))
+    spans = find_spans(index, tally).to_pylist()
+    assert len(spans) == apart + 1
+    assert [span["windows"] for span in spans] == [span["tokens"] - 12 for span in spans]

@@ -17,7 +17,7 @@ import pyarrow as pa
 from wmbxl import hashing, kernels
 from wmbxl.benchmark import Benchmark
 from wmbxl.errors import UsageError
-from wmbxl.text import Normaliser, Profile, xxh64
+from wmbxl.text import Normaliser, Profile
 
 Array = np.ndarray[Any, Any]
 
@@ -122,10 +122,6 @@ class ProbeIndex:
         """Return the text of an n-gram."""
         start, end = int(self.arrays["gram_start"][gram]), int(self.arrays["gram_end"][gram])
         return self.arrays["text"][start:end].tobytes().decode()
-
-    def key(self, gram: int) -> int:
-        """Return the public key of an n-gram."""
-        return xxh64(self.ngram(gram))
 
     def owners(self, gram: int) -> Array:
         """Return the surfaces that own an n-gram; int32."""

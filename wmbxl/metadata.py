@@ -14,7 +14,7 @@ from wmbxl.benchmark import Benchmark
 from wmbxl.index import ProbeIndex
 from wmbxl.records import get_field
 from wmbxl.tally import Sparse, Tally
-from wmbxl.text import replace_surrogates
+from wmbxl.text import replace_surrogates, xxh64
 
 Array = np.ndarray[Any, Any]
 
@@ -209,14 +209,27 @@ def ngrams_table(index: ProbeIndex, tallies: Mapping[str, Tally]) -> pa.Table:
         columns = {
             "corpus": [name] * len(grams),
             "n": np.array(index.ns, dtype=np.int32)[index.gram_lengths[grams]],
-            "ngram": [index.ngram(gram) for gram in grams],
-            "xxh64": np.array([index.key(gram) for gram in grams], dtype=np.uint64),
+            **_texts_and_keys(index, grams),
             "occurrences": tally.grams.counts[:, 0],
             "documents": tally.grams.counts[:, 1],
-            "owners": [len(np.unique(index.owners(gram) // len(index.channels))) for gram in grams],
+            "owners": _owning_problems(index, grams),
         }
         tables.append(pa.table(columns, schema=NGRAMS))
     return pa.concat_tables(tables)
+
+
+def _texts_and_keys(index: ProbeIndex, grams: Array) -> dict[str, Any]:
+    """Return the texts and public keys of n-grams."""
+    texts = [index.ngram(gram) for gram in grams.tolist()]
+    return {"ngram": texts, "xxh64": np.array([xxh64(text) for text in texts], dtype=np.uint64)}
+
+
+def _owning_problems(index: ProbeIndex, grams: Array) -> Array:
+    """Return how many problems own each n-gram, in whatever channels; int64."""
+    which, entries = index.owner_entries(grams)
+    problems = len(index.problem_ids)
+    pairs = np.unique(which * problems + entries // (len(index.channels) * len(index.ns)))
+    return np.bincount(pairs // problems, minlength=len(grams))
 
 
 def sketches_table(tallies: Mapping[str, Tally]) -> pa.Table:
@@ -257,8 +270,7 @@ def evidence_table(index: ProbeIndex, tallies: Mapping[str, Tally], rows: RowNum
         grams = found["gram"].to_numpy()
         columns = {
             **_places(index, name, found, rows),
-            "ngram": [index.ngram(gram) for gram in grams],
-            "xxh64": np.array([index.key(gram) for gram in grams], dtype=np.uint64),
+            **_texts_and_keys(index, grams),
             "snippet": found["snippet"],
         }
         tables.append((found["entry"], pa.table(columns, schema=EVIDENCE)))

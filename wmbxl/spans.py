@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from operator import itemgetter
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -88,11 +88,7 @@ def _document_spans(
     rows: Sequence[dict[str, Any]], owned: frozenset[str], n: int, normaliser: Normaliser
 ) -> Iterator[dict[str, Any]]:
     """Yield the spans of one entry in one document."""
-    windows = {
-        window[0].start: window
-        for row in rows
-        for window in windows_in(row["snippet"], row["start"], row["end"], owned, n, normaliser)
-    }
+    windows = {window[0].start: window for part in stretches(rows) for window in windows_in(part, owned, n, normaliser)}
     for run in merge(windows[start] for start in sorted(windows)):
         yield {
             **{name: rows[0][name] for name in ("entry", *_PLACE, "document_id")},
@@ -122,24 +118,50 @@ def merge(windows: Iterable[Window]) -> Iterator[list[Window]]:
         yield run
 
 
-def windows_in(
-    snippet: str, start: int, end: int, owned: frozenset[str], n: int, normaliser: Normaliser
-) -> Iterator[Window]:
-    """Yield the windows of `n` tokens in a snippet of the evidence that are among the n-grams `owned`.
+class Stretch(NamedTuple):
+    """A part of a document, from code point `start` on, and whether the document goes on before and behind it."""
 
-    Parameters
-    ----------
-    snippet : str
-        The match at `start` to `end` of a document, with up to `wmbxl.scan.CONTEXT` code points on either side.
+    text: str
+    start: int
+    before: bool
+    behind: bool
+
+
+def stretches(rows: Iterable[Mapping[str, Any]]) -> Iterator[Stretch]:
+    """Join the snippets of evidence that overlap; `rows` are of one document, in order of their start.
+
+    A snippet is the match at ``start`` to ``end`` of the document, with up to `wmbxl.sample.CONTEXT` code points on
+    either side.
+
+    Examples
+    --------
+    >>> rows = [{"start": 0, "end": 5, "snippet": "let x be"}, {"start": 4, "end": 8, "snippet": "let x be so"}]
+    >>> list(stretches(rows))
+    [Stretch(text='let x be so', start=0, before=False, behind=False)]
     """
-    before = min(CONTEXT, start)
-    after = len(snippet) - before - (end - start)
-    tokens = normaliser.locate(snippet)
-    if tokens and before == CONTEXT and tokens[0].start == 0:  # the snippet may begin in the middle of a token
+    held: Stretch | None = None
+    for row in rows:
+        first = max(0, row["start"] - CONTEXT)
+        stop = first + len(row["snippet"])
+        behind = stop - row["end"] == CONTEXT  # or the document ends just there
+        if held is None or first > held.start + len(held.text):
+            if held is not None:
+                yield held
+            held = Stretch(row["snippet"], first, first > 0, behind)
+        elif stop >= held.start + len(held.text):
+            held = held._replace(text=held.text + row["snippet"][held.start + len(held.text) - first :], behind=behind)
+    if held is not None:
+        yield held
+
+
+def windows_in(stretch: Stretch, owned: frozenset[str], n: int, normaliser: Normaliser) -> Iterator[Window]:
+    """Yield the windows of `n` tokens in a stretch of a document that are among the n-grams `owned`."""
+    tokens = normaliser.locate(stretch.text)
+    if tokens and stretch.before and tokens[0].start == 0:  # it may begin in the middle of a token
         tokens = tokens[1:]
-    if tokens and after == CONTEXT and tokens[-1].end == len(snippet):
+    if tokens and stretch.behind and tokens[-1].end == len(stretch.text):
         tokens = tokens[:-1]
-    placed = [Token(token.start + start - before, token.end + start - before, token.text) for token in tokens]
+    placed = [Token(token.start + stretch.start, token.end + stretch.start, token.text) for token in tokens]
     for i, ngram in enumerate(ngrams([token.text for token in placed], n)):
         if ngram in owned:
             yield placed[i : i + n]
