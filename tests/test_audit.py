@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import logging
 import os
 import signal
 import threading
@@ -11,7 +12,7 @@ from pathlib import Path
 import dask
 import pandas as pd
 import pytest
-from distributed import Client, LocalCluster
+from distributed import Client, LocalCluster, Status
 
 import wmbxl
 from tests import naive
@@ -19,7 +20,7 @@ from tests.support import as_jsonl, make_benchmark, make_documents, table_bytes,
 from wmbxl.cli.display import show_audit
 from wmbxl.errors import FieldNotFound, RunMismatch, UsageError
 from wmbxl.watch import Watch
-from wmbxl.worker import IndexPlugin
+from wmbxl.worker import IndexPlugin, QuietWorker
 
 NS = (5, 13)
 
@@ -315,3 +316,23 @@ def test_workers_stop_the_profiler(corpus_folder: Path, tmp_path: Path) -> None:
         assert "profile" in cluster.workers[0].periodic_callbacks
         wmbxl.audit(make_benchmark(), [wmbxl.Corpus("c", str(corpus_folder))], str(tmp_path / "a"), NS, client=client)
         assert not {name for name in cluster.workers[0].periodic_callbacks if "profile" in name}
+
+
+def test_a_worker_that_closes_gives_no_false_alarm(caplog: pytest.LogCaptureFixture) -> None:
+    """Dask logs a traceback where a worker closes while a heartbeat is under way."""
+    logger = logging.getLogger("distributed.worker")
+    with (
+        LocalCluster(n_workers=1, threads_per_worker=1, processes=False, dashboard_address=":0") as cluster,
+        Client(cluster) as client,
+    ):
+        (worker,) = cluster.workers.values()
+        client.register_plugin(QuietWorker())
+        client.register_plugin(QuietWorker(), name="twice")
+        logger.error("Failed to communicate with scheduler during heartbeat.")
+        assert len(caplog.records) == 1
+    assert worker.status == Status.closed
+    caplog.clear()
+    logger.error("Failed to communicate with scheduler during heartbeat.")
+    assert not caplog.records
+    logger.error("something else")
+    assert len(caplog.records) == 1

@@ -23,7 +23,7 @@ from wmbxl.types import ROLES, ReadOptions, Role, Shard
 if TYPE_CHECKING:
     from dask.dataframe import DataFrame
 
-BLOCK_SIZE = 64 << 20
+BLOCK_SIZE = 256 << 20  # a third of a second of a core
 SMALLEST_BLOCK = 4 << 10
 LOOKED_INTO = 16  # files at once, to see whether they can be cut
 

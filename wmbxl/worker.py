@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import logging
 import platform
 import time
 from collections.abc import Iterable, Mapping
@@ -12,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-from distributed import WorkerPlugin, get_worker
+from distributed import Status, WorkerPlugin, get_worker
 
 from wmbxl.errors import Unreadable, WmbxlError
 from wmbxl.folder import CHECKPOINTS, RunFolder
@@ -38,16 +39,29 @@ _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3  # of malloc.h
 _indexes: dict[str, ProbeIndex] = {}
 
 
-class NoProfiler(WorkerPlugin):  # type: ignore[misc]
-    """Stops Dask's profiler, which asks for the frames of all threads a hundred times a second.
+@dataclass(frozen=True)
+class _UntilItCloses:
+    """Lets through what a worker logs, but not that its last heartbeat found the connection closed."""
 
-    Before Python 3.11.9 that can lock a process up for good (https://github.com/python/cpython/issues/106883).
+    worker: Any
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        closing = self.worker.status in (Status.closing, Status.closing_gracefully, Status.closed)
+        return not closing or "heartbeat" not in record.getMessage()
+
+
+class QuietWorker(WorkerPlugin):  # type: ignore[misc]
+    """Stops Dask's profiler, which asks for the frames of all threads a hundred times a second, and a false alarm.
+
+    Before Python 3.11.9 the profiler can lock a process up for good (https://github.com/python/cpython/issues/106883).
+    The alarm is a traceback from a worker that closes while it waits for the answer to a heartbeat.
     """
 
-    name = "wmbxl-no-profiler"
+    name = "wmbxl-quiet"
 
     def setup(self, worker: Any) -> None:
-        """Stop the profiler."""
+        """Stop both."""
+        logging.getLogger("distributed.worker").addFilter(_UntilItCloses(worker))
         for name in ("profile", "profile-cycle"):
             if callback := worker.periodic_callbacks.pop(name, None):
                 callback.stop()
@@ -66,7 +80,7 @@ class IndexPlugin(WorkerPlugin):  # type: ignore[misc]
 
     def setup(self, worker: Any) -> None:
         """Write the index beside the worker's other files and map it."""
-        NoProfiler().setup(worker)
+        QuietWorker().setup(worker)
         _keep_freed_memory()
         path = Path(worker.local_directory) / f"{self.name}.arrow"
         path.write_bytes(self.data)

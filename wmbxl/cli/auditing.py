@@ -66,7 +66,7 @@ _SETTINGS = (
     ),
     click.option("--scheduler", metavar="ADDRESS", help="Use a running Dask scheduler instead."),
     click.option("--cluster", metavar="RECIPE", help="Start the cluster of this recipe instead, and shut it down."),
-    click.option("--block-size", type=int, metavar="BYTES", help="Size of a piece.  [default: 67108864]"),
+    click.option("--block-size", type=int, metavar="BYTES", help="Size of a piece.  [default: 268435456]"),
     click.option(
         "--evidence", type=int, metavar="N", help="Most evidence rows for each problem, n and corpus.  [default: 20]"
     ),

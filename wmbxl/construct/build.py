@@ -36,7 +36,7 @@ from wmbxl.errors import Interrupted, NothingMatches, RecordsError, UsageError, 
 from wmbxl.extras import needs
 from wmbxl.folder import RunFolder
 from wmbxl.processes import local_client
-from wmbxl.worker import NoProfiler
+from wmbxl.worker import QuietWorker
 
 PAPERS, REPLAYED, CALLS = "papers", "replayed", "calls"
 PER_TASK = 4  # papers
@@ -215,7 +215,7 @@ def _run(client: Client, papers: Sequence[tuple[Source, Metadata]], job: Job, to
     """Take all papers through their stages; return the keys of their results, in the order of the papers."""
     if not papers:
         return []
-    client.register_plugin(NoProfiler())
+    client.register_plugin(QuietWorker())
     bag = dask.bag.from_sequence(papers, partition_size=PER_TASK).starmap(partial(run_paper, job=job))
     futures = client.compute(bag.to_delayed())
     done = 0
