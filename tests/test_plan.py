@@ -32,7 +32,7 @@ def planned(count: int, size: int, block_size: int = BLOCK_SIZE) -> Tasks:
         (10_000, TINY_BYTES // 4, 2_500),
         (8_000, TINY_BYTES, 8_000),  # not tiny
         (100_000, 100, 4_167),
-        (30_000, 10 << 20, 5_000),  # as many as a block holds, though that makes more tasks than are aimed at
+        (30_000, 40 << 20, 5_000),  # as many as a block holds, though that makes more tasks than are aimed at
     ],
 )
 def test_tiny_files_share_tasks(count: int, size: int, tasks: int) -> None:

@@ -115,8 +115,8 @@ class ProbeIndex:
 
     @cached_property
     def gram_lengths(self) -> Array:
-        """Position in `ns` of every n-gram; int64, shape (size,)."""
-        return np.repeat(np.arange(len(self.ns)), np.diff(self.arrays["gram_bounds"]))
+        """Position in `ns` of every n-gram; uint8, shape (size,)."""
+        return np.repeat(np.arange(len(self.ns), dtype=np.uint8), np.diff(self.arrays["gram_bounds"]))
 
     def ngram(self, gram: int) -> str:
         """Return the text of an n-gram."""
