@@ -1,9 +1,9 @@
 """Whole audits with one worker and with two: wall time from the call to the tables, the cluster's start included.
 
 Files are as large as corpora have them, some 60 MB, and take some GB of the temporary folder. Wall time needs an idle
-machine with two cores; audits take turns, and the faster of two counts. Two processes that only scan, without Dask,
-tell how much two cores of this machine give, which may share caches and more; and the CPU time of all processes tells
-whether a second worker adds work.
+machine with two cores; audits take turns, and the faster of two counts. Before each audit, two processes that only scan
+the same files, without Dask, tell how much two cores of this machine give at that time: they share caches and memory,
+perhaps with other machines. The CPU time of all processes tells whether a second worker adds work.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import os
 import resource
 import statistics
 import time
+from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
@@ -22,15 +23,14 @@ from benchmarks.figures import MB, Figure, at_least, fastest
 from benchmarks.inputs import Inputs, scan
 
 N = 13
-ROUNDS = 3  # of one process and two, by turns
 TURNS = (1, 2, 2, 1)  # workers of the audits
-SECONDS = 25  # of scanning each corpus, for one worker
+SECONDS = 15  # of scanning each corpus, for one worker; and of the processes that only scan
 CORPORA = 8  # over the same files, which then fit in the system's cache; the start of a cluster is a small part
 FILE_BYTES = 60_000_000
 
 
-def audited(inputs: Inputs, files: int, copies: int, workers: int) -> tuple[float, float]:
-    """Return the seconds, wall and CPU, of audits of so many files, each of so many copies of the text."""
+def stored(inputs: Inputs, files: int, copies: int) -> Path:
+    """Return a folder of so many files, each of so many copies of the text."""
     folder = inputs.folder / f"{files}-files"
     if not folder.exists():
         folder.mkdir()
@@ -39,32 +39,31 @@ def audited(inputs: Inputs, files: int, copies: int, workers: int) -> tuple[floa
             # A link to one file would count once.
             (folder / f"{i:05}.jsonl.zst").write_bytes(packed)
         os.sync()  # or the disk writes while audits are timed
-    out = inputs.folder / f"audit-{files}-{workers}-{time.monotonic_ns()}"
+    return folder
+
+
+def audited(inputs: Inputs, folder: Path, workers: int) -> tuple[float, float]:
+    """Return the seconds, wall and CPU, of an audit."""
+    out = inputs.folder / f"audit-{time.monotonic_ns()}"
     began, used = time.perf_counter(), _cpu()
     corpora = [wmbxl.Corpus(f"c{i}", str(folder)) for i in range(CORPORA)]
     wmbxl.audit(inputs.benchmark, corpora, str(out), ns=[N], workers=workers)
     return time.perf_counter() - began, _cpu() - used
 
 
-def _scan_often(path: Path, index: bytes, times: int) -> float:
+def _scan_each(paths: Sequence[Path], index: bytes) -> float:
+    """Return how many files a second this process scans."""
     opened = wmbxl.ProbeIndex.from_bytes(index)
-    scan(path, opened)  # compiles
     began = time.perf_counter()
-    for _ in range(times):
+    for path in paths:
         scan(path, opened)
-    return times / (time.perf_counter() - began)
+    return len(paths) / (time.perf_counter() - began)
 
 
-def two_processes(path: Path, index: wmbxl.ProbeIndex, times: int) -> float:
-    """Return how many scans a second two processes get done, over how many one does."""
-    packed = index.to_bytes()
-    with ProcessPoolExecutor(2, multiprocessing.get_context("spawn")) as pool:
-        list(pool.map(_scan_often, [path] * 2, [packed] * 2, [1] * 2))  # both processes have compiled
-        rounds = []
-        for _ in range(ROUNDS):
-            (one,) = pool.map(_scan_often, [path], [packed], [times])
-            rounds.append(sum(pool.map(_scan_often, [path] * 2, [packed] * 2, [times] * 2)) / one)
-    return statistics.median(rounds)
+def two_processes(pool: ProcessPoolExecutor, paths: Sequence[Path], index: bytes) -> float:
+    """Return how many files a second two processes scan, over how many one does."""
+    (one,) = pool.map(_scan_each, [paths], [index])
+    return sum(pool.map(_scan_each, [paths, paths[::-1]], [index] * 2)) / one
 
 
 def _cpu() -> float:
@@ -80,19 +79,26 @@ def measure(inputs: Inputs) -> list[Figure]:
     seconds = fastest({"scan": lambda: scan(packed, index)}, inputs.rounds)["scan"]
     copies = 1 if inputs.quick else max(1, FILE_BYTES // packed.stat().st_size)
     files = 2 if inputs.quick else math.ceil(SECONDS / seconds / copies)
-    plain = two_processes(packed, index, max(1, files * copies // 40))
-    start, _ = audited(inputs, 1, copies, 1)
+    folder = stored(inputs, files, copies)
+    paths, packed_index = sorted(folder.iterdir()), index.to_bytes()
+    small, _ = audited(inputs, stored(inputs, 1, copies), 1)
+    plain: list[float] = []
     audits: dict[int, list[tuple[float, float]]] = {1: [], 2: []}
-    for workers in TURNS:
-        audits[workers].append(audited(inputs, files, copies, workers))
+    with ProcessPoolExecutor(2, multiprocessing.get_context("spawn")) as pool:
+        list(pool.map(_scan_each, [paths[:1]] * 2, [packed_index] * 2))  # both processes have compiled
+        for workers in TURNS:
+            plain.append(two_processes(pool, paths, packed_index))
+            audits[workers].append(audited(inputs, folder, workers))
     (one, one_cpu), (two, two_cpu) = (min(audits[workers]) for workers in (1, 2))
     size = inputs.size * copies * files * CORPORA / MB
     return [
-        Figure("two processes ÷ one, scan alone", plain),
-        Figure(f"audit of {inputs.size * copies * CORPORA / MB:,.0f} MB, one worker", start, "s"),
+        Figure("two processes ÷ one, scan alone, lowest", min(plain)),
+        Figure("two processes ÷ one, scan alone, highest", max(plain)),
+        Figure(f"audit of {inputs.size * copies * CORPORA / MB:,.0f} MB, one worker", small, "s"),
         Figure(f"audit of {size:,.0f} MB, one worker", one, "s"),
         Figure(f"audit of {size:,.0f} MB, two workers", two, "s"),
         Figure("two workers", size / two, "MB/s"),
         Figure("two workers ÷ one, CPU of all processes", two_cpu / one_cpu),
         Figure("two workers ÷ one, whole audit", one / two, "", at_least(1.8, 1.95)),
+        Figure("of what two processes reach that only scan", one / two / statistics.median(plain)),
     ]

@@ -61,7 +61,11 @@ class QuietWorker(WorkerPlugin):  # type: ignore[misc]
 
     def setup(self, worker: Any) -> None:
         """Stop both."""
-        logging.getLogger("distributed.worker").addFilter(_UntilItCloses(worker))
+        logger = logging.getLogger("distributed.worker")
+        for earlier in [item for item in logger.filters if isinstance(item, _UntilItCloses)]:
+            if earlier.worker.status == Status.closed:  # one of the same process
+                logger.removeFilter(earlier)
+        logger.addFilter(_UntilItCloses(worker))
         for name in ("profile", "profile-cycle"):
             if callback := worker.periodic_callbacks.pop(name, None):
                 callback.stop()
