@@ -24,7 +24,7 @@ from benchmarks.inputs import Inputs, scan
 
 N = 13
 TURNS = (1, 2, 2, 1)  # workers of the audits
-SECONDS = 15  # of scanning each corpus, for one worker; and of the processes that only scan
+SECONDS = 8  # of scanning each corpus, for one worker; and of the processes that only scan
 CORPORA = 8  # over the same files, which then fit in the system's cache; the start of a cluster is a small part
 FILE_BYTES = 60_000_000
 
