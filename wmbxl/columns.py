@@ -200,18 +200,15 @@ def _ids(column: pa.Array | None, rows: Array) -> list[str | None]:
         column = column.view(pa.binary())
     elif pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
         column = column.cast(pa.large_binary())
-    try:
-        values = column.to_pylist()
-    except (OverflowError, ValueError):
-        values = [_as_value(scalar) for scalar in column]
-    return [as_id(value.decode(errors="replace") if isinstance(value, bytes) else value) for value in values]
+    return [as_id(_as_value(scalar)) for scalar in column]
 
 
 def _as_value(scalar: pa.Scalar) -> Any:
     try:
-        return scalar.as_py()
+        value = scalar.as_py()
     except (OverflowError, ValueError):
-        return scalar.value
+        value = scalar.value
+    return value.decode(errors="replace") if isinstance(value, bytes) else value
 
 
 def _as_texts(column: pa.Array, options: ReadOptions, account: Account) -> tuple[pa.LargeStringArray, Array]:

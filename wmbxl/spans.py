@@ -119,11 +119,10 @@ def merge(windows: Iterable[Window]) -> Iterator[list[Window]]:
 
 
 class Stretch(NamedTuple):
-    """A part of a document, from code point `start` on, and whether the document goes on before and behind it."""
+    """A part of a document, from code point `start` on, and whether the document goes on behind it."""
 
     text: str
     start: int
-    before: bool
     behind: bool
 
 
@@ -137,27 +136,30 @@ def stretches(rows: Iterable[Mapping[str, Any]]) -> Iterator[Stretch]:
     --------
     >>> rows = [{"start": 0, "end": 5, "snippet": "let x be"}, {"start": 4, "end": 8, "snippet": "let x be so"}]
     >>> list(stretches(rows))
-    [Stretch(text='let x be so', start=0, before=False, behind=False)]
+    [Stretch(text='let x be so', start=0, behind=False)]
     """
-    held: Stretch | None = None
+    parts: list[str] = []
+    start = reach = 0
+    behind = False
     for row in rows:
         first = max(0, row["start"] - CONTEXT)
         stop = first + len(row["snippet"])
-        behind = stop - row["end"] == CONTEXT  # or the document ends just there
-        if held is None or first > held.start + len(held.text):
-            if held is not None:
-                yield held
-            held = Stretch(row["snippet"], first, first > 0, behind)
-        elif stop >= held.start + len(held.text):
-            held = held._replace(text=held.text + row["snippet"][held.start + len(held.text) - first :], behind=behind)
-    if held is not None:
-        yield held
+        if parts and first > reach:
+            yield Stretch("".join(parts), start, behind)
+            parts = []
+        if not parts:
+            start = reach = first
+        if stop >= reach:
+            parts.append(row["snippet"][reach - first :])
+            reach, behind = stop, stop - row["end"] == CONTEXT  # or the document ends just there
+    if parts:
+        yield Stretch("".join(parts), start, behind)
 
 
 def windows_in(stretch: Stretch, owned: frozenset[str], n: int, normaliser: Normaliser) -> Iterator[Window]:
     """Yield the windows of `n` tokens in a stretch of a document that are among the n-grams `owned`."""
     tokens = normaliser.locate(stretch.text)
-    if tokens and stretch.before and tokens[0].start == 0:  # it may begin in the middle of a token
+    if tokens and stretch.start > 0 and tokens[0].start == 0:  # it may begin in the middle of a token
         tokens = tokens[1:]
     if tokens and stretch.behind and tokens[-1].end == len(stretch.text):
         tokens = tokens[:-1]

@@ -19,7 +19,7 @@ from wmbxl.audit import audit as run_audit
 from wmbxl.cli.display import console, following, say, show_audit, show_plan, show_unfinished
 from wmbxl.cli.opening import about_a_run
 from wmbxl.config import AuditConfig, read_stores, validate
-from wmbxl.corpus import Corpus
+from wmbxl.corpus import BLOCK_SIZE, Corpus
 from wmbxl.errors import UsageError
 from wmbxl.estimate import RATE, estimate
 from wmbxl.folder import RunFolder
@@ -66,7 +66,7 @@ _SETTINGS = (
     ),
     click.option("--scheduler", metavar="ADDRESS", help="Use a running Dask scheduler instead."),
     click.option("--cluster", metavar="RECIPE", help="Start the cluster of this recipe instead, and shut it down."),
-    click.option("--block-size", type=int, metavar="BYTES", help="Size of a piece.  [default: 268435456]"),
+    click.option("--block-size", type=int, metavar="BYTES", help=f"Size of a piece.  [default: {BLOCK_SIZE}]"),
     click.option(
         "--evidence", type=int, metavar="N", help="Most evidence rows for each problem, n and corpus.  [default: 20]"
     ),
