@@ -1,5 +1,6 @@
 """Each kernel against plain Python."""
 
+import functools
 import itertools
 import json
 import struct
@@ -408,6 +409,45 @@ def test_positions_of_bits(name: str) -> None:
         assert target[:3].tolist() == [-1, -1, -1]
         assert target[3 : 3 + count].tolist() == (1000 + bits).tolist()
         assert target[3 + 64 :].tolist() == [-1] * 64
+
+
+@pytest.mark.parametrize("name", ["put_unescaped", "put_unescaped_one_by_one"])
+@settings(deadline=None, max_examples=50)
+@given(
+    st.lists(
+        st.sampled_from([b"x", b"yy", b"\\n", b"\\\\", b'\\"', b"\\t", b"\\/", b"n\xc3\xa9"]), min_size=64, max_size=64
+    )
+)
+def test_a_block_without_its_escapes(name: str, pieces: list[bytes]) -> None:
+    """The one that this processor doesn't get is tested too."""
+    put = compiled_unescape(name)
+    written, escaped, wanted = b"", 0, b""
+    for piece in pieces:
+        if len(written) + len(piece) > 64:
+            break
+        if piece[:1] == b"\\":
+            escaped |= 1 << (len(written) + 1)
+            wanted += json.loads(b'"' + piece + b'"').encode()
+        else:
+            wanted += piece
+        written += piece
+    source = np.frombuffer(b"\\" * 5 + written + b"z" * 128, dtype=np.uint8)
+    target = np.full(3 + 64 + 64 + 64, 7, dtype=np.uint8)
+    put(target, 3, source, 5, np.uint64(escaped))
+    assert target[:3].tolist() == [7, 7, 7]
+    assert target[3 : 3 + len(wanted)].tobytes() == wanted
+    assert target[3 + 64 + 64 :].tolist() == [7] * 64
+
+
+@functools.cache
+def compiled_unescape(name: str) -> Any:
+    put = vector.put_unescaped if numba.config.DISABLE_JIT else getattr(vector, name)
+
+    @numba.njit  # type: ignore[untyped-decorator]
+    def unescape(target: Array, to: int, source: Array, at: int, escaped: Any) -> None:
+        put(target, to, source, at, escaped)
+
+    return unescape
 
 
 # ---------------------------------------------------------------- tables

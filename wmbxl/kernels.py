@@ -21,7 +21,16 @@ from numba.core import event
 from wmbxl import hashing
 from wmbxl.compiled import KernelCache
 from wmbxl.hashing import CASE, ONE, RADIX
-from wmbxl.vector import WIDTH, byte_mask, copy_block, count_bits, load_word, lowest_bit, put_positions
+from wmbxl.vector import (
+    WIDTH,
+    byte_mask,
+    copy_block,
+    count_bits,
+    load_word,
+    lowest_bit,
+    put_positions,
+    put_unescaped,
+)
 
 Array = np.ndarray[Any, Any]
 F = TypeVar("F", bound=Callable[..., Any])
@@ -271,12 +280,25 @@ def hash_token(data: Array, start: int, end: int, release: bool, seed: np.uint64
 
 
 @inline
-def hash_qgram(data: Array, edges: Array, i: int, q: int) -> np.uint64:
-    """Hash the first eight bytes of each of the `q` tokens from `i`, as `wmbxl.hashing.hash_qgrams` does."""
+def beginning(data: Array, edges: Array, token: int) -> np.uint64:
+    """Return up to eight first bytes of a token, the rest zero; `data` goes on for eight bytes from its start."""
+    at = np.uint64(2 * token)  # unsigned: no test for a negative index
+    start = edges[at]
+    missing = start + 8 - edges[at + ONE]
+    word = load_word(data, start)
+    return word & (ALL >> np.uint64(8 * missing)) if missing > 0 else word
+
+
+@inline
+def hash_qgram(data: Array, edges: Array, i: int, q: int, inside: bool) -> np.uint64:
+    """Hash the first eight bytes of each of the `q` tokens from `i`, as `wmbxl.hashing.hash_qgrams` does.
+
+    `inside` tells that `data` goes on for eight bytes from the start of each.
+    """
     value = ZERO
     for t in range(i, i + q):
-        start = edges[2 * t]
-        value = absorb(value, word_at(data, start, edges[2 * t + 1]) | CASE)
+        word = beginning(data, edges, t) if inside else word_at(data, edges[2 * t], edges[2 * t + 1])
+        value = absorb(value, word | CASE)
     return value * RADIX
 
 
@@ -325,14 +347,37 @@ def confirm(data: Array, edges: Array, first: int, last: int, tables: Tables, at
 
 
 @inline
-def known(data: Array, edges: Array, i: int, tables: Tables) -> bool:
+def known(data: Array, edges: Array, i: int, inside: bool, tables: Tables) -> bool:
     """Whether the benchmark may have the q-gram that starts at token `i`."""
-    value = hash_qgram(data, edges, i, np.int64(tables.parameters[Q]))
+    value = hash_qgram(data, edges, i, np.int64(tables.parameters[Q]), inside)
     return in_filter(tables.filter, value, tables.parameters[FILTER_SHIFT])
 
 
+@internal
+def next_known(data: Array, edges: Array, i: int, last: int, inside: bool, tables: Tables) -> int:
+    """Return where the next sampled q-gram starts that the benchmark may have, from token `i` on; or beyond `last`.
+
+    Nearly all time that windows take is spent here, so there is a loop for the usual q, which the compiler unrolls.
+    """
+    table, shift = tables.filter, tables.parameters[FILTER_SHIFT]
+    q, stride = np.int64(tables.parameters[Q]), np.int64(tables.parameters[STRIDE])
+    if not inside:
+        while i <= last and not known(data, edges, i, False, tables):
+            i += stride
+    elif q == 4:
+        while i <= last and not in_filter(table, hash_qgram(data, edges, i, 4, True), shift):
+            i += stride
+    elif q == 3:
+        while i <= last and not in_filter(table, hash_qgram(data, edges, i, 3, True), shift):
+            i += stride
+    else:
+        while i <= last and not in_filter(table, hash_qgram(data, edges, i, q, True), shift):
+            i += stride
+    return i
+
+
 @merge
-def known_run(data: Array, edges: Array, i: int, available: int, tables: Tables) -> tuple[int, int]:
+def known_run(data: Array, edges: Array, i: int, available: int, inside: bool, tables: Tables) -> tuple[int, int]:
     """Return the first and the last window that may match among those whose first sampled q-gram starts at token `i`.
 
     A window matches only if all its q-grams are known, so the run of known q-grams around `i` is measured. There is no
@@ -340,9 +385,9 @@ def known_run(data: Array, edges: Array, i: int, available: int, tables: Tables)
     """
     q, stride = np.int64(tables.parameters[Q]), np.int64(tables.parameters[STRIDE])
     left = right = i
-    while left > 0 and left > i - stride + 1 and known(data, edges, left - 1, tables):
+    while left > 0 and left > i - stride + 1 and known(data, edges, left - 1, inside, tables):
         left -= 1
-    while right < i + stride - 1 and right + 1 + q <= available and known(data, edges, right + 1, tables):
+    while right < i + stride - 1 and right + 1 + q <= available and known(data, edges, right + 1, inside, tables):
         right += 1
     return left, i if i + stride <= right + 1 else right - stride + 1
 
@@ -405,14 +450,17 @@ def probe(data: Array, finished: bool, tables: Tables, state: Array, scratch: Sc
     """
     q, stride = np.int64(tables.parameters[Q]), np.int64(tables.parameters[STRIDE])
     available = state[EDGES] // 2
-    reach = q if finished else tables.ns[-1]
+    last = available - (q if finished else tables.ns[-1])
     room = len(found) - stride * len(tables.ns)
+    inside = available > 0 and scratch.edges[2 * available - 2] + 8 <= len(data)
     i = state[NEXT] - state[BASE]
-    while i + reach <= available and count <= room:
-        if known(data, scratch.edges, i, tables):
-            left, final = known_run(data, scratch.edges, i, available, tables)
-            if left <= final:
-                count = find_windows(data, scratch, left, final, available, tables, state[DOC], found, count)
+    while count <= room:
+        i = next_known(data, scratch.edges, i, last, inside, tables)
+        if i > last:
+            break
+        left, final = known_run(data, scratch.edges, i, available, inside, tables)
+        if left <= final:
+            count = find_windows(data, scratch, left, final, available, tables, state[DOC], found, count)
         i += stride
     state[NEXT] = state[BASE] + i
     return count
@@ -707,19 +755,42 @@ def release_values(state: Array, length: int) -> int:
 # ---------------------------------------------------------------- counting
 
 
-class Counts(NamedTuple):
-    """Running counts of a shard piece, one cell for each n-gram or entry; zero where nothing was found.
+# Columns of the cells: what it counts, documents, one more than the last document that counted, and occurrences.
+KEY, DOCUMENTS, LAST_DOCUMENT, OCCURRENCES = range(4)
 
-    ``*_last`` is one more than the last document that counted; ``grams`` and ``entries`` list the cells in use.
+
+class Counts(NamedTuple):
+    """Running counts of a shard piece.
+
+    What was found has a cell, a row of `grams` or `entries`; `gram_cell` and `entry_cell` have one more than its
+    number, or 0. So all that is in use lies together.
     """
 
-    occurrences: Array
-    gram_documents: Array
-    gram_last: Array
+    gram_cell: Array
     grams: Array
-    entry_documents: Array
-    entry_last: Array
+    entry_cell: Array
     entries: Array
+
+
+def new_counts(grams: int, entries: int) -> Counts:
+    """Return counts for so many n-grams and entries of which none was found."""
+    return Counts(
+        gram_cell=np.zeros(grams, dtype=np.int32),
+        grams=np.empty((grams, 4), dtype=np.int64),
+        entry_cell=np.zeros(entries, dtype=np.int32),
+        entries=np.empty((entries, 3), dtype=np.int64),
+    )
+
+
+@inline
+def cell_of(key: int, cell: Array, rows: Array, used: Array, kind: int) -> int:
+    """Return the number of a cell, which is made if there is none."""
+    if cell[key] == 0:
+        row = used[kind]
+        rows[row, :] = 0
+        rows[row, KEY] = key
+        used[kind] = cell[key] = row + 1
+    return np.int64(cell[key]) - 1
 
 
 @jit
@@ -735,28 +806,22 @@ def count_matches(
     first_doc : int
         Number of the batch's first document in the piece.
     used : int64 array of shape (2,)
-        How many cells of ``counts.grams`` and ``counts.entries`` are in use.
+        How many cells of n-grams and of entries there are.
     """
     for i in range(len(found)):
-        doc = first_doc + found[i, 0] + 1
-        gram = found[i, 1]
-        if counts.occurrences[gram] == 0:
-            counts.grams[used[0]] = gram
-            used[0] += 1
-        counts.occurrences[gram] += 1
-        if counts.gram_last[gram] == doc:
+        doc, gram = first_doc + found[i, 0] + 1, found[i, 1]
+        cell = counts.grams[cell_of(gram, counts.gram_cell, counts.grams, used, 0)]
+        cell[OCCURRENCES] += 1
+        if cell[LAST_DOCUMENT] == doc:
             continue
-        counts.gram_last[gram] = doc
-        counts.gram_documents[gram] += 1
+        cell[LAST_DOCUMENT] = doc
+        cell[DOCUMENTS] += 1
         for at in range(np.int64(owner_bounds[gram]), np.int64(owner_bounds[gram + 1])):
             entry = np.int64(owners[at]) * lengths + gram_lengths[gram]
-            if counts.entry_last[entry] == doc:
-                continue
-            counts.entry_last[entry] = doc
-            if counts.entry_documents[entry] == 0:
-                counts.entries[used[1]] = entry
-                used[1] += 1
-            counts.entry_documents[entry] += 1
+            cell = counts.entries[cell_of(entry, counts.entry_cell, counts.entries, used, 1)]
+            if cell[LAST_DOCUMENT] != doc:
+                cell[LAST_DOCUMENT] = doc
+                cell[DOCUMENTS] += 1
 
 
 # ---------------------------------------------------------------- evidence
@@ -767,7 +832,7 @@ evidence_priority = internal(hashing.evidence_priority)
 # the match, its n-gram, its entry, one more than the entry's next row (or 0), and the match's document and bytes. At
 # first these are -1 - document of the batch and bytes of the batch; once described, the numbers of its id and the bytes
 # of its snippet.
-PRIORITY, ROW, START, END, GRAM, ENTRY, LINK, SOURCE, FIRST, STOP = range(10)
+PRIORITY, LINK, ROW, START, END, GRAM, ENTRY, SOURCE, FIRST, STOP = range(10)
 COLUMNS = 10
 HIGHEST = np.int64(2**63 - 1)
 HIGHEST_BIT = np.uint64(1 << 63)  # turns the order of uint64 into that of int64
@@ -858,9 +923,12 @@ def take_sample(
         The first match that was not looked at because the sample has no room, or the number of matches.
     """
     rows, head, filled, worst = sample.rows, sample.head, sample.filled, sample.worst
+    doc, start, priority = -1, -1, HIGHEST
     for i in range(begin, len(found)):
-        doc, gram = found[i, 0], found[i, 1]
-        priority = np.int64(evidence_priority(hashes[doc], np.uint64(points[i, 0])) ^ HIGHEST_BIT)
+        gram = found[i, 1]
+        if found[i, 0] != doc or points[i, 0] != start:  # or it is as for the shorter one that starts here
+            doc, start = found[i, 0], points[i, 0]
+            priority = np.int64(evidence_priority(hashes[doc], np.uint64(start)) ^ HIGHEST_BIT)
         if priority > HIGHEST - sample.gram_limit[gram]:
             continue
         low, high = np.int64(owner_bounds[gram]), np.int64(owner_bounds[gram + 1])
@@ -877,12 +945,12 @@ def take_sample(
                 head[entry] = at + 1
             else:
                 at = worst[entry]
-                if not comes_before(priority, numbers[doc], points[i, 0], rows[at]):
+                if not comes_before(priority, numbers[doc], start, rows[at]):
                     limit = max(limit, rows[at, PRIORITY])
                     continue
                 link = rows[at, LINK]
             rows[at, PRIORITY], rows[at, ROW], rows[at, START], rows[at, END] = (
-                priority, numbers[doc], points[i, 0], points[i, 1],
+                priority, numbers[doc], start, points[i, 1],
             )  # fmt: skip
             rows[at, GRAM], rows[at, ENTRY], rows[at, LINK] = gram, entry, link
             if rows[at, SOURCE] >= 0:  # or it is listed already
@@ -980,6 +1048,19 @@ def describe_sample(
         rows[i, SOURCE], rows[i, FIRST], rows[i, STOP] = documents[doc] - 1, to, to + stop - first
         filled[0] += stop - first
     return 0
+
+
+@jit
+def gather(data: Array, spans: Array, out: Array, offsets: Array) -> None:
+    """Copy ``data[start:stop]`` for each of `spans`, int64 of shape (spans, 2), side by side.
+
+    `out` is 64 bytes longer than what they take; `offsets`, one more than there are spans, tells where each ends.
+    """
+    to = offsets[0]
+    for i in range(len(spans)):
+        copy_bytes(out, to, data, spans[i, 0], spans[i, 1])
+        to += spans[i, 1] - spans[i, 0]
+        offsets[i + 1] = to
 
 
 # ---------------------------------------------------------------- JSON records
@@ -1090,22 +1171,27 @@ def is_hex(byte: int) -> bool:
     return 0x30 <= byte <= 0x39 or 0x61 <= (byte | 0x20) <= 0x66
 
 
+@inline
+def escaped_bytes(backslash: np.uint64, carry: np.uint64) -> tuple[np.uint64, np.uint64]:
+    """Return which of 64 bytes are escaped, and whether the byte behind them is; `carry` tells that of the first.
+
+    Adding the first backslash of each run to the run carries to its end, at an even or odd place (G. Langdale and
+    D. Lemire, Parsing gigabytes of JSON per second, 2019).
+    """
+    backslash &= ~carry
+    follows = (backslash << ONE) | carry
+    odd = backslash & ~_EVEN & ~follows
+    run = odd + backslash
+    return (_EVEN ^ (run << ONE)) & follows, np.uint64(run < backslash)
+
+
 @internal
 def skip_string(data: Array, begin: int, end: int) -> int:
-    """Return the place behind the JSON string whose quote is at `begin`, or -1 if it isn't valid.
-
-    Which characters are escaped is decided for 64 at once: adding the first backslash of each run to the run carries
-    to its end, at an even or odd place (G. Langdale and D. Lemire, Parsing gigabytes of JSON per second, 2019).
-    """
+    """Return the place behind the JSON string whose quote is at `begin`, or -1 if it isn't valid."""
     here = checked = begin + 1
     carry = ZERO
     while here < end:
-        back = backslashes(data, here) & ~carry
-        follows = (back << ONE) | carry
-        odd = back & ~_EVEN & ~follows
-        run = odd + back
-        carry = np.uint64(run < back)
-        escaped = (_EVEN ^ (run << ONE)) & follows
+        escaped, carry = escaped_bytes(backslashes(data, here), carry)
         quote = quotes(data, here) & ~escaped
         before = (quote & (ZERO - quote)) - ONE if quote != ZERO else ALL
         if (controls(data, here) | (escaped & ~escape_letters(data, here))) & before != ZERO:
@@ -1276,10 +1362,6 @@ def find_texts(data: Array, records: Array, name: Array, places: Array) -> None:
 # ---------------------------------------------------------------- JSON strings
 
 
-_ESCAPES = np.arange(256, dtype=np.uint8)
-_ESCAPES[[0x62, 0x66, 0x6E, 0x72, 0x74]] = 0x08, 0x0C, 0x0A, 0x0D, 0x09  # b f n r t
-
-
 @internal
 def hex4(data: Array, at: int) -> int:
     """Return the value of four hexadecimal digits."""
@@ -1325,25 +1407,18 @@ def unescape(source: Array, places: Array, out: Array, offsets: Array) -> None:
     for d in range(len(places)):
         at, end = places[d, 0], places[d, 1]
         while at < end:
-            begin, stop = at, min(at + WIDTH, end)
-            found = backslashes(source, begin)
-            copy_block(out, to, source, at)
-            while found != ZERO:
-                bit = lowest_bit(found)
-                if begin + bit >= stop:
-                    break
-                to += begin + bit - at
-                at = begin + bit + 2
-                letter = source[at - 1]
-                if letter == 0x75:  # u
-                    at, to = decode_hex(source, at, end, out, to)
-                    found = found & (ALL << np.uint64(at - begin)) if at - begin < WIDTH else ZERO
-                else:
-                    out[to] = _ESCAPES[letter]
-                    to += 1
-                    found &= ~(np.uint64(3) << np.uint64(bit))
-                copy_block(out, to, source, at)
-            if at < stop:
-                to += stop - at
-                at = stop
+            size, backslash = WIDTH, backslashes(source, at)
+            if end - at < WIDTH:
+                size = end - at
+                backslash &= (ONE << np.uint64(size)) - ONE
+            escaped, beyond = escaped_bytes(backslash, ZERO)
+            size -= np.int64(beyond)  # a pair isn't cut
+            hexes = escaped & letters_u(source, at)
+            if hexes != ZERO:
+                size = lowest_bit(hexes) - 1
+                escaped &= (ONE << np.uint64(size)) - ONE
+            put_unescaped(out, to, source, at, escaped)
+            at, to = at + size, to + size - count_bits(escaped)
+            if hexes != ZERO:
+                at, to = decode_hex(source, at + 2, end, out, to)
         offsets[d + 1] = to

@@ -144,17 +144,8 @@ class _Counter:
         self.windows = np.zeros(len(index.ns), dtype=np.int64)
         self.evidence = EvidenceSample(index, cap)
         self.sketch = np.empty(0, dtype=np.uint64)
-        grams, entries = index.size, index.entries
-        # Zeros that are never touched cost no memory.
-        self.counts = kernels.Counts(
-            occurrences=np.zeros(grams, dtype=np.int64),
-            gram_documents=np.zeros(grams, dtype=np.int64),
-            gram_last=np.zeros(grams, dtype=np.int64),
-            grams=np.empty(grams, dtype=np.int64),
-            entry_documents=np.zeros(entries, dtype=np.int64),
-            entry_last=np.zeros(entries, dtype=np.int64),
-            entries=np.empty(entries, dtype=np.int64),
-        )
+        # Memory that is never touched costs nothing.
+        self.counts = kernels.new_counts(index.size, index.entries)
         self.used = np.zeros(2, dtype=np.int64)
         self.scratch = kernels.new_scratch()
         self.found = np.empty((MATCHES_HELD, 4), dtype=np.int64)
@@ -195,9 +186,8 @@ class _Counter:
 
     def finish(self, account: Account) -> Tally:
         """Return the tally of the piece."""
-        grams = np.sort(self.counts.grams[: self.used[0]])
-        entries = np.sort(self.counts.entries[: self.used[1]])
-        per_gram = np.stack([self.counts.occurrences[grams], self.counts.gram_documents[grams]], axis=1)
+        grams = _in_order(self.counts.grams[: self.used[0]])
+        entries = _in_order(self.counts.entries[: self.used[1]])
         sizes = account.skipped_bytes
         fault = account.fault
         return Tally(
@@ -215,11 +205,15 @@ class _Counter:
             skipped={key: Amount(count, sizes[key]) for key, count in sorted(account.skipped.items())},
             faults={fault.reason: Amount(1, account.lost_bytes)} if fault else {},
             names=frozenset(sorted(account.names)[:NAMES_KEPT]),
-            grams=Sparse(grams, per_gram),
-            entries=Sparse(entries, self.counts.entry_documents[entries][:, None]),
+            grams=Sparse(grams[:, kernels.KEY], grams[:, [kernels.OCCURRENCES, kernels.DOCUMENTS]]),
+            entries=Sparse(entries[:, kernels.KEY], entries[:, [kernels.DOCUMENTS]]),
             evidence=self.evidence.table(self.shard),
             sketch=np.unique(self.sketch)[:SKETCH_SIZE],
         )
+
+
+def _in_order(cells: Array) -> Array:
+    return cells[np.argsort(cells[:, kernels.KEY])]
 
 
 def _document_hashes(batch: Batch) -> Array:

@@ -22,6 +22,10 @@ Words = np.ndarray[Any, np.dtype[np.int64]]
 Range = tuple[int, int]
 
 WIDTH = 64
+ESCAPES = ((0x62, 0x08), (0x66, 0x0C), (0x6E, 0x0A), (0x72, 0x0D), (0x74, 0x09))  # b f n r t, and what they stand for
+_UNESCAPED = np.arange(256, dtype=np.uint8)
+for _letter, _byte in ESCAPES:
+    _UNESCAPED[_letter] = _byte
 _BYTE = ir.IntType(8)
 _WORD = ir.IntType(64)
 _VECTOR = ir.VectorType(_BYTE, WIDTH)
@@ -34,6 +38,10 @@ def _pointer(context: Any, builder: Any, array_type: Any, array: Any, index: Any
     return cgutils.gep_inbounds(builder, struct.data, index)
 
 
+def _splat(value: int) -> Any:
+    return ir.Constant(_VECTOR, [value] * WIDTH)
+
+
 def byte_mask(*ranges: Range) -> Callable[[Bytes, int], np.uint64]:
     """Make ``mask(array, index)``: bit ``i`` tells whether ``array[index + i]`` lies in one of `ranges` (inclusive).
 
@@ -41,9 +49,6 @@ def byte_mask(*ranges: Range) -> Callable[[Bytes, int], np.uint64]:
     """
     if numba.config.DISABLE_JIT:
         return _interpreted_mask(ranges)
-
-    def splat(value: int) -> Any:
-        return ir.Constant(_VECTOR, [value] * WIDTH)
 
     @intrinsic
     def mask(typing_context, array, index):  # type: ignore[no-untyped-def]
@@ -53,9 +58,9 @@ def byte_mask(*ranges: Range) -> Callable[[Bytes, int], np.uint64]:
             found = None
             for low, high in ranges:
                 if low == high:
-                    hit = builder.icmp_unsigned("==", vector, splat(low))
+                    hit = builder.icmp_unsigned("==", vector, _splat(low))
                 else:
-                    hit = builder.icmp_unsigned("<=", builder.sub(vector, splat(low)), splat(high - low))
+                    hit = builder.icmp_unsigned("<=", builder.sub(vector, _splat(low)), _splat(high - low))
                 found = hit if found is None else builder.or_(found, hit)
             return builder.bitcast(found, _WORD)
 
@@ -74,6 +79,22 @@ def _interpreted_mask(ranges: tuple[Range, ...]) -> Callable[[Bytes, int], np.ui
         return np.uint64(int.from_bytes(bits.tobytes(), "little"))
 
     return mask
+
+
+def _unescape_one_by_one(target: Bytes, to: int, source: Bytes, at: int, escaped: np.uint64) -> None:
+    """Copy 64 bytes, with what those that are `escaped` stand for instead of them and the backslashes before them.
+
+    Up to 64 bytes more are read and written; neither side's bounds are checked.
+    """
+    begin = at
+    copy_block(target, to, source, at)
+    while escaped != np.uint64(0):
+        here = begin + lowest_bit(escaped)
+        escaped &= escaped - np.uint64(1)
+        to += here - 1 - at
+        target[to] = _UNESCAPED[source[here]]
+        at, to = here + 1, to + 1
+        copy_block(target, to, source, at)
 
 
 if numba.config.DISABLE_JIT:
@@ -99,6 +120,8 @@ if numba.config.DISABLE_JIT:
         """Write the position of every bit that is set, plus `base`, to ``target[to:]``, and up to 64 numbers more."""
         positions = [base + bit for bit in range(WIDTH) if int(word) >> bit & 1]
         target[to : to + len(positions)] = positions
+
+    put_unescaped = _unescape_one_by_one
 
 else:
 
@@ -144,16 +167,23 @@ else:
                 word &= word - np.uint64(1)
             to += 8
 
+    put_unescaped_one_by_one = numba.njit(forceinline=True, no_cpython_wrapper=True, no_cfunc_wrapper=True, _nrt=False)(
+        _unescape_one_by_one
+    )
+
+    def _pack(builder: Any, vector: Any, mask: Any) -> Any:
+        """Return the bytes of a vector that a mask chooses, side by side, and some others."""
+        packing = ir.FunctionType(_VECTOR, [_VECTOR, mask.type, _VECTOR])
+        name = f"llvm.experimental.vector.compress.v{WIDTH}i8"
+        return builder.call(cgutils.get_or_insert_function(builder.module, packing, name), [vector, mask, vector])
+
+    def _as_mask(builder: Any, word: Any) -> Any:
+        return builder.bitcast(word, ir.VectorType(ir.IntType(1), WIDTH))
+
     @intrinsic
     def _at_once(typing_context, target, to, word, base):  # type: ignore[no-untyped-def]
         def code(context, builder, signature, args):  # type: ignore[no-untyped-def]
-            mask = builder.bitcast(args[2], ir.VectorType(ir.IntType(1), WIDTH))
-            packing = ir.FunctionType(_VECTOR, [_VECTOR, mask.type, _VECTOR])
-            compress = cgutils.get_or_insert_function(
-                builder.module, packing, f"llvm.experimental.vector.compress.v{WIDTH}i8"
-            )
-            numbers = ir.Constant(_VECTOR, list(range(WIDTH)))
-            places = builder.call(compress, [numbers, mask, numbers])
+            places = _pack(builder, ir.Constant(_VECTOR, list(range(WIDTH))), _as_mask(builder, args[2]))
             lanes = ir.VectorType(_WORD, _LANES)
             one = builder.insert_element(ir.Constant(lanes, ir.Undefined), args[3], ir.IntType(32)(0))
             bases = builder.shuffle_vector(one, one, ir.Constant(ir.VectorType(ir.IntType(32), _LANES), [0] * _LANES))
@@ -175,6 +205,24 @@ else:
 
         return types.void(target, types.intp, types.uint64, types.intp), code
 
+    @intrinsic
+    def _unescape_at_once(typing_context, target, to, source, at, escaped):  # type: ignore[no-untyped-def]
+        def code(context, builder, signature, args):  # type: ignore[no-untyped-def]
+            into = _pointer(context, builder, signature.args[0], args[0], args[1])
+            address = _pointer(context, builder, signature.args[2], args[2], args[3])
+            vector = builder.load(builder.bitcast(address, _VECTOR.as_pointer()), align=1)
+            chosen = _as_mask(builder, args[4])
+            for letter, byte in ESCAPES:
+                hit = builder.and_(chosen, builder.icmp_unsigned("==", vector, _splat(letter)))
+                vector = builder.select(hit, _splat(byte), vector)
+            kept = _as_mask(builder, builder.not_(builder.lshr(args[4], args[4].type(1))))
+            packed = _pack(builder, vector, kept)
+            builder.store(packed, builder.bitcast(into, _VECTOR.as_pointer()), align=1)
+            return context.get_dummy_value()
+
+        return types.void(target, types.intp, source, types.intp, types.uint64), code
+
     # The instruction that packs the chosen bytes of 64; without it, LLVM writes a loop over all of them.
     packs_bytes = llvm.llvm_version_info[0] >= 20 and llvm.get_host_cpu_features().get("avx512vbmi2", False)
     put_positions = _at_once if packs_bytes else put_positions_one_by_one
+    put_unescaped = _unescape_at_once if packs_bytes else put_unescaped_one_by_one
