@@ -60,12 +60,12 @@ def batches(path: Path) -> list[Batch]:
 def kernel(held: list[Batch], index: wmbxl.ProbeIndex) -> int:
     """Find matches in documents that are in memory already, and count nothing."""
     tables, scratch = index.tables(), kernels.new_scratch()
-    found = np.empty((MATCHES_HELD, 4), dtype=np.int64)
+    found, totals = np.empty((MATCHES_HELD, 4), dtype=np.int64), np.zeros(2, dtype=np.int64)
     hits = 0
     for batch in held:
-        state, tokens = kernels.new_state(), np.zeros(len(batch), dtype=np.int64)
+        state = kernels.new_state()
         while state[kernels.DOC] < len(batch):
-            hits += kernels.find_matches(batch.data, batch.offsets, tables, state, scratch, tokens, found)
+            hits += kernels.find_matches(batch.data, batch.offsets, tables, state, scratch, totals, found)
     return hits
 
 

@@ -17,8 +17,8 @@ from wmbxl.vector import WIDTH
 Array = np.ndarray[Any, Any]
 Ids = Callable[[Sequence[int]], list[str | None]]
 
-BATCH_BYTES = 1 << 20  # a batch closes when its texts reach this many bytes ...
-BATCH_ROWS = 16384  # ... or it has this many documents
+BATCH_BYTES = 3 << 18  # of records in a batch, unless one alone is longer; few enough for caches
+BATCH_ROWS = 16384
 NAMES_KEPT = 50  # field names remembered for the error that lists them
 
 

@@ -17,6 +17,8 @@ from wmbxl.errors import Unreadable
 from wmbxl.records import REPAIRED, Skip, as_id, text_of
 from wmbxl.types import ReadOptions, Shard
 
+BYTES_AT_ONCE = 1 << 20  # of a batch; more than of JSON, since Arrow's calls cost more than the cache gives back
+
 
 def parquet(shard: Shard, account: Account) -> Iterator[Batch]:
     """Read Parquet, one row group after the other."""
@@ -39,7 +41,7 @@ def parquet(shard: Shard, account: Account) -> Iterator[Batch]:
 
 def _rows_at_once(group: pq.RowGroupMetaData) -> int:
     """Return how many rows of a row group make a batch."""
-    return min(batches.BATCH_ROWS, 1 + batches.BATCH_BYTES * group.num_rows // max(1, group.total_byte_size))
+    return min(batches.BATCH_ROWS, 1 + BYTES_AT_ONCE * group.num_rows // max(1, group.total_byte_size))
 
 
 def arrow_file(shard: Shard, account: Account) -> Iterator[Batch]:
@@ -167,7 +169,7 @@ def _record_batch(batch: pa.RecordBatch, options: ReadOptions, account: Account)
     """Turn a record batch into batches of bounded size."""
     column = get_column(batch, options.text_field)
     assert column is not None, "the schema was checked"
-    parts = max(1, round(batch.nbytes / batches.BATCH_BYTES))
+    parts = max(1, round(batch.nbytes / BYTES_AT_ONCE))
     step = max(1, min(batches.BATCH_ROWS, math.ceil(batch.num_rows / parts)))
     for start in range(0, batch.num_rows, step):
         yield from _rows(batch.slice(start, step), column.slice(start, step), options, account)

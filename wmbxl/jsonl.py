@@ -12,6 +12,7 @@ import contextlib
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 import orjson
@@ -52,11 +53,11 @@ class Records:
 
 def lines(chunks: Iterable[bytes]) -> Iterator[Records]:
     """Cut a stream at newlines. The part behind the last newline comes last, unless a fault cut it short."""
-    parts: list[bytes] = []
+    parts: list[bytes | memoryview] = []
     try:
         for chunk in chunks:
             cut = chunk.rfind(b"\n") + 1
-            parts.append(chunk[:cut] if cut else chunk)
+            parts.append(memoryview(chunk)[:cut] if cut else chunk)
             if cut:
                 yield from _lines_of(parts)
                 parts = [chunk[cut:]]
@@ -67,7 +68,7 @@ def lines(chunks: Iterable[bytes]) -> Iterator[Records]:
     yield from _lines_of(parts)
 
 
-def _lines_of(parts: list[bytes]) -> Iterator[Records]:
+def _lines_of(parts: list[bytes | memoryview]) -> Iterator[Records]:
     """Yield the lines of some bytes, in groups."""
     parts.append(_PADDING)
     data = b"".join(parts)
@@ -158,6 +159,17 @@ class _Builder:
     def add(self, records: Records) -> Iterator[Batch]:
         """Take records, or count why not; yield the batches that are full. Blank lines are no records."""
         part = self._read(records)
+        if self.held + part.size > batches.BATCH_BYTES or self.documents + len(part) > batches.BATCH_ROWS:
+            yield from self._fill(part)
+        elif len(part):
+            self._take(part)
+        if (
+            2 * self.held >= batches.BATCH_BYTES or self.documents >= batches.BATCH_ROWS
+        ):  # the next would rather not fit
+            yield from self.close()
+
+    def _fill(self, part: _Part) -> Iterator[Batch]:
+        """Take records that are too many for one batch; yield the batches that are full."""
         held = np.cumsum(part.spans[:, 1] - part.spans[:, 0])
         start = 0
         while start < len(part):
@@ -170,20 +182,24 @@ class _Builder:
 
     def _read(self, records: Records) -> _Part:
         """Return the records that have a text; count them all."""
-        places = np.full_like(records.spans, kernels.TEXT_ELSEWHERE)
+        places, spans = np.empty_like(records.spans), records.spans
         if records.compiled:
-            kernels.find_texts(_array(records.data), records.spans, self.name, places)
+            plain = kernels.find_texts(_array(records.data), spans, self.name, places) == len(spans)
         else:
+            places[:] = kernels.TEXT_ELSEWHERE
             places[[not record.strip() for record in records]] = kernels.BLANK
-        kept = places[:, 0] != kernels.BLANK
-        spans, rows = records.spans[kept], self.account.records + np.arange(int(kept.sum()))
-        part = _Part(records.data, rows, spans, places[kept], records.compiled)
-        if len(part) and self.account.records == 0:
+            plain = False
+        if not plain:
+            kept = places[:, 0] != kernels.BLANK
+            spans, places = spans[kept], places[kept]
+        first = self.account.records
+        part = _Part(records.data, np.arange(first, first + len(spans)), spans, places, records.compiled)
+        if len(part) and first == 0:
             self._note_fields(part.record_without_text(0))
         self.account.records += len(part)
-        self.account.decoded += int((spans[:, 1] - spans[:, 0]).sum())
-        slow = np.flatnonzero(part.places[:, 0] == kernels.TEXT_ELSEWHERE)
-        if len(slow):
+        self.account.decoded += part.size
+        if not plain:
+            slow = np.flatnonzero(places[:, 0] == kernels.TEXT_ELSEWHERE)
             part = self._read_slowly(part, slow)
         self.account.documents += len(part)
         return part
@@ -235,7 +251,7 @@ class _Builder:
         self.offsets.append(offsets[1:])
         self.parts.append(part)
         self.documents += len(part)
-        self.held += int((part.spans[:, 1] - part.spans[:, 0]).sum())
+        self.held += part.size
 
     def close(self) -> Iterator[Batch]:
         """Yield the batch, if it has any documents, and begin another."""
@@ -258,7 +274,7 @@ def _unescape(part: _Part, out: Array, offsets: Array) -> None:
     out[offsets[0] : offsets[-1]] = np.frombuffer(b"".join(texts), dtype=np.uint8)
 
 
-@dataclass(frozen=True)
+@dataclass
 class _Part:
     """Records that have a text, or may have one.
 
@@ -283,6 +299,11 @@ class _Part:
 
     def __len__(self) -> int:
         return len(self.rows)
+
+    @cached_property
+    def size(self) -> int:
+        """Bytes of the records."""
+        return int((self.spans[:, 1] - self.spans[:, 0]).sum())
 
     def __getitem__(self, which: slice | Array) -> _Part:
         return replace(self, rows=self.rows[which], spans=self.spans[which], places=self.places[which])

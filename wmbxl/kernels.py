@@ -487,7 +487,7 @@ def find_matches(
     tables: Tables,
     state: Array,
     scratch: Scratch,
-    doc_tokens: Array,
+    totals: Array,
     found: Array,
 ) -> int:
     """Find the benchmark's n-grams in the documents ``data[offsets[d]:offsets[d + 1]]``.
@@ -498,7 +498,8 @@ def find_matches(
     offsets : int64 array, one more than there are documents
     state : int64 array from `new_state`, carried from call to call
     scratch : Scratch
-    doc_tokens : int64 array, receives each document's number of tokens
+    totals : int64 array, one more than there are n
+        To which the tokens of each document are added, and its windows of each n.
     found : int64 array of shape (matches, 4), receives document, n-gram, first byte, byte after the last
 
     Returns
@@ -525,7 +526,11 @@ def find_matches(
             if finished:
                 break
             drop_tokens(state, scratch.edges, stride)
-        doc_tokens[doc] = state[BASE] + state[EDGES] // 2
+        tokens = state[BASE] + state[EDGES] // 2
+        totals[0] += tokens
+        for k in range(len(tables.ns)):
+            if tokens >= tables.ns[k]:
+                totals[k + 1] += tokens - tables.ns[k] + 1
         state[DOC] += 1
         state[POS] = -1
     return count
@@ -1345,18 +1350,22 @@ def find_text(data: Array, at: int, end: int, name: Array, place: Array) -> bool
 
 
 @jit
-def find_texts(data: Array, records: Array, name: Array, places: Array) -> None:
+def find_texts(data: Array, records: Array, name: Array, places: Array) -> int:
     """Find the text of each of `records`, int64 of shape (records, 2): first byte and the one after the last.
 
     `places`, of the same shape, receives where the JSON strings start and end, without their quotes; or `BLANK` for
-    what is nothing but white space, or `TEXT_ELSEWHERE` where it takes a parser to tell.
+    what is nothing but white space, or `TEXT_ELSEWHERE` where it takes a parser to tell. Returns how many were found.
     """
+    count = 0
     for i in range(len(records)):
         at, end = records[i, 0], records[i, 1]
-        if not find_text(data, at, end, name, places[i]):
+        if find_text(data, at, end, name, places[i]):
+            count += 1
+        else:
             while at < end and (data[at] == 0x20 or 0x09 <= data[at] <= 0x0D):
                 at += 1
             places[i, 0] = places[i, 1] = BLANK if at == end else TEXT_ELSEWHERE
+    return count
 
 
 # ---------------------------------------------------------------- JSON strings

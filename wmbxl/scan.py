@@ -83,13 +83,13 @@ def scan_piece(
     began = time.perf_counter()
     account = Account()
     counter = _Counter(index, shard, evidence_cap)
-    told = 0
+    told, windows = 0, 0
     for batch in read(shard, account, source):
-        windows = counter.add(batch)
+        counter.add(batch)
         if tell:
-            reached = account.consumed()
-            tell(Progress(reached - told, len(batch), windows))
-            told = reached
+            reached, counted = account.consumed(), sum(counter.windows)
+            tell(Progress(reached - told, len(batch), counted - windows))
+            told, windows = reached, counted
     tally = counter.finish(account)
     return Scanned(tally, _ledger_line(shard, account, tally, time.perf_counter() - began))
 
@@ -140,41 +140,47 @@ class _Counter:
         self.index, self.shard = index, shard
         self.tables = index.tables()
         self.folder = Folder(index.profile == "release")
-        self.documents, self.tokens = 0, 0
-        self.windows = np.zeros(len(index.ns), dtype=np.int64)
+        self.documents = 0
+        self.totals = np.zeros(1 + len(index.ns), dtype=np.int64)  # tokens, and windows of each n
         self.evidence = EvidenceSample(index, cap)
-        self.sketch = np.empty(0, dtype=np.uint64)
+        self.sketch: list[Array] = []
+        self.sketched = 0
         # Memory that is never touched costs nothing.
         self.counts = kernels.new_counts(index.size, index.entries)
         self.used = np.zeros(2, dtype=np.int64)
         self.scratch = kernels.new_scratch()
         self.found = np.empty((MATCHES_HELD, 4), dtype=np.int64)
 
-    def add(self, batch: Batch) -> int:
-        """Count a batch; return how many windows it had."""
+    @property
+    def windows(self) -> tuple[int, ...]:
+        """Windows of each n so far."""
+        return tuple(self.totals[1:].tolist())
+
+    def add(self, batch: Batch) -> None:
+        """Count a batch."""
         folded = self.folder.fold(batch)
         hashes = _document_hashes(batch)
         self._put_in_sketch(hashes)
-        doc_tokens = np.zeros(len(batch), dtype=np.int64)
         state = kernels.new_state()
         while state[kernels.DOC] < len(batch):
             count = kernels.find_matches(
-                folded.data, folded.offsets, self.tables, state, self.scratch, doc_tokens, self.found
+                folded.data, folded.offsets, self.tables, state, self.scratch, self.totals, self.found
             )
             if count:
                 self._count(batch, folded, self.found[:count], hashes)
-        windows = np.maximum(0, doc_tokens - np.array(self.index.ns)[:, None] + 1).sum(axis=1)
-        self.windows += windows
-        self.tokens += int(doc_tokens.sum())
         self.documents += len(batch)
         self.evidence.describe(batch)
-        return int(windows.sum())
 
     def _put_in_sketch(self, hashes: Array) -> None:
         """Keep the smallest hashes; sorted only when many have come together."""
-        self.sketch = np.concatenate([self.sketch, hashes])
-        if len(self.sketch) > SKETCH_HELD:
-            self.sketch = np.unique(self.sketch)[:SKETCH_SIZE]
+        self.sketch.append(hashes)
+        self.sketched += len(hashes)
+        if self.sketched > SKETCH_HELD:
+            self.sketch = [self._smallest()]
+            self.sketched = len(self.sketch[0])
+
+    def _smallest(self) -> Array:
+        return np.unique(np.concatenate([np.empty(0, dtype=np.uint64), *self.sketch]))[:SKETCH_SIZE]
 
     def _count(self, batch: Batch, folded: Folded, found: Array, hashes: Array) -> None:
         arrays = self.index.arrays
@@ -193,12 +199,12 @@ class _Counter:
         return Tally(
             fingerprint=self.index.fingerprint,
             cap=self.evidence.cap,
-            windows=tuple(int(count) for count in self.windows),
+            windows=self.windows,
             pieces=1,
             unsized=int(account.unsized),
             records=account.records,
             documents=account.documents,
-            tokens=self.tokens,
+            tokens=int(self.totals[0]),
             file_bytes=account.file_bytes,
             decoded_bytes=account.decoded,
             unread_bytes=account.unread_bytes,
@@ -208,7 +214,7 @@ class _Counter:
             grams=Sparse(grams[:, kernels.KEY], grams[:, [kernels.OCCURRENCES, kernels.DOCUMENTS]]),
             entries=Sparse(entries[:, kernels.KEY], entries[:, [kernels.DOCUMENTS]]),
             evidence=self.evidence.table(self.shard),
-            sketch=np.unique(self.sketch)[:SKETCH_SIZE],
+            sketch=self._smallest(),
         )
 
 
