@@ -37,6 +37,7 @@ MAKE: dict[str, Callable[[], Any]] = {
 def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Make members, frames and faults lie across many reads."""
     monkeypatch.setattr(streams, "BLOCK", 64)
+    monkeypatch.setattr(streams, "PACKED", 64)
     monkeypatch.setattr(streams.Source.read, "__defaults__", (64,))
 
 
@@ -281,4 +282,4 @@ def test_decompress_yields_bounded_chunks(tmp_path: Path, codec: Codec) -> None:
     (tmp_path / "a").write_bytes(COMPRESS[codec](b"a" * 5_000_000))
     sizes = [len(chunk) for chunk in streams.decompress(streams.Source(str(tmp_path / "a"), {}), codec)]
     assert sum(sizes) == 5_000_000
-    assert max(sizes) <= streams.BLOCK
+    assert max(sizes) <= streams.DECODED

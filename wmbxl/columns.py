@@ -35,6 +35,7 @@ def parquet(shard: Shard, account: Account) -> Iterator[Batch]:
             rows = _rows_at_once(parquet.metadata.row_group(group))
             for batch in parquet.iter_batches(row_groups=[group], columns=columns, batch_size=rows, use_threads=False):
                 yield from _record_batch(batch, shard.options, account)
+                del batch  # or the next one lies elsewhere, and two are in the cache
     except _FAULTS as error:
         raise _broken(shard, error) from error
 
@@ -169,21 +170,22 @@ def _record_batch(batch: pa.RecordBatch, options: ReadOptions, account: Account)
     """Turn a record batch into batches of bounded size."""
     column = get_column(batch, options.text_field)
     assert column is not None, "the schema was checked"
-    parts = max(1, round(batch.nbytes / BYTES_AT_ONCE))
+    ids = get_column(batch, options.id_field) if options.id_field else None
+    size = batch.nbytes
+    account.decoded += size
+    parts = max(1, round(size / BYTES_AT_ONCE))
     step = max(1, min(batches.BATCH_ROWS, math.ceil(batch.num_rows / parts)))
     for start in range(0, batch.num_rows, step):
-        yield from _rows(batch.slice(start, step), column.slice(start, step), options, account)
+        yield from _rows(column.slice(start, step), ids and ids.slice(start, step), options, account)
 
 
-def _rows(batch: pa.RecordBatch, column: pa.Array, options: ReadOptions, account: Account) -> Iterator[Batch]:
+def _rows(column: pa.Array, ids: pa.Array | None, options: ReadOptions, account: Account) -> Iterator[Batch]:
     first = account.records
     account.records += len(column)
-    account.decoded += batch.nbytes
     texts, rows = _as_texts(column, options, account)
     if not len(texts):
         return
     account.documents += len(texts)
-    ids = get_column(batch, options.id_field) if options.id_field else None
     found = Batch.of(texts, first + rows, lambda docs: _ids(ids, rows[docs]))
     if empty := len(found.blank_documents()):
         account.skipped["text_empty"] += empty
@@ -202,7 +204,9 @@ def _ids(column: pa.Array | None, rows: Array) -> list[str | None]:
         column = column.view(pa.binary())
     elif pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
         column = column.cast(pa.large_binary())
-    return [as_id(_as_value(scalar)) for scalar in column]
+    if pa.types.is_binary(column.type) or pa.types.is_large_binary(column.type):
+        return [as_id(None if value is None else value.decode(errors="replace")) for value in column.to_pylist()]
+    return [as_id(_as_value(scalar)) for scalar in column]  # scalars are slower, and can say what Python can't
 
 
 def _as_value(scalar: pa.Scalar) -> Any:

@@ -58,9 +58,11 @@ def lines(chunks: Iterable[bytes]) -> Iterator[Records]:
         for chunk in chunks:
             cut = chunk.rfind(b"\n") + 1
             parts.append(memoryview(chunk)[:cut] if cut else chunk)
+            rest = chunk[cut:]
+            del chunk  # or the next one lies elsewhere, and two are in the cache
             if cut:
                 yield from _lines_of(parts)
-                parts = [chunk[cut:]]
+                parts = [rest]
     except Unreadable:
         if _is_whole(b"".join(parts)):
             yield from _lines_of(parts)
@@ -151,7 +153,7 @@ class _Builder:
         self._reset()
 
     def _reset(self) -> None:
-        self.texts = np.empty(batches.BATCH_BYTES + batches.BATCH_BYTES // 4, dtype=np.uint8)
+        self.texts = np.empty(0, dtype=np.uint8)
         self.offsets = [np.zeros(1, dtype=np.int64)]
         self.parts: list[_Part] = []
         self.documents = self.held = 0
@@ -240,7 +242,7 @@ class _Builder:
         filled = int(self.offsets[-1][-1])
         needed = filled + int((part.places[:, 1] - part.places[:, 0]).sum()) + WIDTH
         if needed > len(self.texts):
-            texts = np.empty(needed, dtype=np.uint8)
+            texts = np.empty(max(needed, batches.BATCH_BYTES + batches.BATCH_BYTES // 4), dtype=np.uint8)
             texts[:filled] = self.texts[:filled]
             self.texts = texts
         offsets = np.full(len(part) + 1, filled, dtype=np.int64)

@@ -90,6 +90,7 @@ def scan_piece(
             reached, counted = account.consumed(), sum(counter.windows)
             tell(Progress(reached - told, len(batch), counted - windows))
             told, windows = reached, counted
+        del batch  # or the next one lies elsewhere, and two are in the cache
     tally = counter.finish(account)
     return Scanned(tally, _ledger_line(shard, account, tally, time.perf_counter() - began))
 

@@ -29,7 +29,9 @@ else:
     from backports import zstd
 
 BLOCK = 1 << 20  # bytes read from a file at a time
-DECODED = 1 << 19  # bytes produced by a decompressor at a time: they stay in the cache until they are scanned
+# Small, so that what a scan works with stays in caches that it shares with others.
+PACKED = 1 << 18  # bytes given to a decompressor at a time
+DECODED = 1 << 19  # bytes that it puts out at a time
 
 
 class Source:
@@ -267,16 +269,16 @@ def decompress(source: Source, codec: Codec, max_zstd_window: int = 27) -> Itera
     Unreadable
         ``truncated``, ``corrupt``, ``trailing_garbage`` or ``zstd_window``, after everything before the fault.
     """
-    pending = source.read()
+    pending = source.read(PACKED)
     while pending:
         pending = yield from _member(source, codec, pending, max_zstd_window)
         while not pending.strip(b"\0"):  # padding
-            pending = source.read()
+            pending = source.read(PACKED)
             if not pending:
                 return
         pending = pending.lstrip(b"\0")
         if len(pending) < 16:
-            pending += source.read()
+            pending += source.read(PACKED)
         if codec_of(pending) != codec:
             at = source.position - len(pending)
             raise Unreadable(
@@ -295,7 +297,7 @@ def _member(source: Source, codec: Codec, data: bytes, window: int) -> Generator
     yielded = 0
     while not decompressor.eof:
         if decompressor.needs_input and not data:
-            data = source.read()
+            data = source.read(PACKED)
             if not data:
                 raise Unreadable(
                     "truncated",
@@ -314,7 +316,9 @@ def _member(source: Source, codec: Codec, data: bytes, window: int) -> Generator
         data = b""
         if out:
             yielded += len(out)
-            yield out
+            held = [out]
+            del out  # or the next one lies elsewhere, and two are in the cache
+            yield held.pop()
     return decompressor.unused_data
 
 
