@@ -846,27 +846,26 @@ HIGHEST_BIT = np.uint64(1 << 63)  # turns the order of uint64 into that of int64
 class Sample(NamedTuple):
     """The matches kept as evidence.
 
-    For every entry, `filled` has the number of its rows, `head` one more than the first of them, and `worst`, once
-    there are as many as there may be, the one that goes first. `gram_limit` is `HIGHEST` minus the highest priority
-    that may still be taken for an n-gram. So zeros that were never touched mean that there is nothing yet. `fresh`
-    lists the rows that came from the batch at hand.
+    For every entry, `filled` has the number of its rows, `head` one more than the first of them, and, once there are as
+    many as there may be, `worst` the one that goes first and `limit` `HIGHEST` minus its priority. So zeros that were
+    never touched mean that there is nothing yet. `fresh` lists the rows that came from the batch at hand.
     """
 
-    gram_limit: Array
     head: Array
     filled: Array
     worst: Array
+    limit: Array
     rows: Array
     fresh: Array
 
 
-def new_sample(grams: int, entries: int, rows: int) -> Sample:
+def new_sample(entries: int, rows: int) -> Sample:
     """Return an empty sample with room for so many rows."""
     return Sample(
-        gram_limit=np.zeros(grams, dtype=np.int64),
         head=np.zeros(entries, dtype=np.int64),
         filled=np.zeros(entries, dtype=np.int64),
         worst=np.zeros(entries, dtype=np.int64),
+        limit=np.zeros(entries, dtype=np.int64),
         rows=np.empty((rows, COLUMNS), dtype=np.int64),
         fresh=np.empty(rows, dtype=np.int64),
     )
@@ -874,7 +873,7 @@ def new_sample(grams: int, entries: int, rows: int) -> Sample:
 
 def enlarge_sample(sample: Sample, rows: int) -> Sample:
     """Return the same sample with room for so many rows at least, and twice as many as before."""
-    enlarged = new_sample(0, 0, max(rows, 2 * len(sample.rows)))
+    enlarged = new_sample(0, max(rows, 2 * len(sample.rows)))
     enlarged.rows[: len(sample.rows)] = sample.rows
     enlarged.fresh[: len(sample.fresh)] = sample.fresh
     return sample._replace(rows=enlarged.rows, fresh=enlarged.fresh)
@@ -931,17 +930,16 @@ def take_sample(
     doc, start, priority = -1, -1, HIGHEST
     for i in range(begin, len(found)):
         gram = found[i, 1]
-        if found[i, 0] != doc or points[i, 0] != start:  # or it is as for the shorter one that starts here
-            doc, start = found[i, 0], points[i, 0]
-            priority = np.int64(evidence_priority(hashes[doc], np.uint64(start)) ^ HIGHEST_BIT)
-        if priority > HIGHEST - sample.gram_limit[gram]:
-            continue
         low, high = np.int64(owner_bounds[gram]), np.int64(owner_bounds[gram + 1])
         if used[0] + high - low > len(rows):
             return i
-        limit = -HIGHEST
+        if found[i, 0] != doc or points[i, 0] != start:  # or it is as for the shorter one that starts here
+            doc, start = found[i, 0], points[i, 0]
+            priority = np.int64(evidence_priority(hashes[doc], np.uint64(start)) ^ HIGHEST_BIT)
         for owner in range(low, high):
             entry = np.int64(owners[owner]) * lengths + gram_lengths[gram]
+            if priority > HIGHEST - sample.limit[entry]:
+                continue
             if filled[entry] < cap:
                 at, link = used[0], head[entry]
                 rows[at, SOURCE] = 0
@@ -951,7 +949,6 @@ def take_sample(
             else:
                 at = worst[entry]
                 if not comes_before(priority, numbers[doc], start, rows[at]):
-                    limit = max(limit, rows[at, PRIORITY])
                     continue
                 link = rows[at, LINK]
             rows[at, PRIORITY], rows[at, ROW], rows[at, START], rows[at, END] = (
@@ -963,12 +960,9 @@ def take_sample(
                 used[1] += 1
             rows[at, SOURCE] = -1 - doc
             rows[at, FIRST], rows[at, STOP] = found[i, 2] + shift[doc], found[i, 3] + shift[doc]
-            if filled[entry] < cap:
-                limit = HIGHEST
-            else:
+            if filled[entry] == cap:
                 worst[entry] = find_worst(rows, head[entry])
-                limit = max(limit, rows[worst[entry], PRIORITY])
-        sample.gram_limit[gram] = HIGHEST - limit
+                sample.limit[entry] = HIGHEST - rows[worst[entry], PRIORITY]
     return len(found)
 
 

@@ -28,7 +28,7 @@ class EvidenceSample:
 
     def __init__(self, index: ProbeIndex, cap: int) -> None:
         self.index, self.cap = index, cap
-        self.sample = kernels.new_sample(index.size, index.entries, ROWS_HELD)
+        self.sample = kernels.new_sample(index.entries, ROWS_HELD)
         self.used = np.zeros(2, dtype=np.int64)
         self.ids: list[str | None] = []
         self.texts = np.empty(TEXTS_HELD, dtype=np.uint8)  # snippets; those that lost their rows too
