@@ -788,14 +788,14 @@ def new_counts(grams: int, entries: int) -> Counts:
 
 
 @inline
-def cell_of(key: int, cell: Array, rows: Array, used: Array, kind: int) -> int:
+def cell_of(key: np.uint64, cell: Array, rows: Array, used: Array, kind: int) -> np.uint64:
     """Return the number of a cell, which is made if there is none."""
     if cell[key] == 0:
         row = used[kind]
         rows[row, :] = 0
         rows[row, KEY] = key
         used[kind] = cell[key] = row + 1
-    return np.int64(cell[key]) - 1
+    return np.uint64(cell[key]) - ONE
 
 
 @jit
@@ -814,15 +814,15 @@ def count_matches(
         How many cells of n-grams and of entries there are.
     """
     for i in range(len(found)):
-        doc, gram = first_doc + found[i, 0] + 1, found[i, 1]
+        doc, gram = first_doc + found[i, 0] + 1, np.uint64(found[i, 1])  # unsigned: no test for a negative index
         cell = counts.grams[cell_of(gram, counts.gram_cell, counts.grams, used, 0)]
         cell[OCCURRENCES] += 1
         if cell[LAST_DOCUMENT] == doc:
             continue
         cell[LAST_DOCUMENT] = doc
         cell[DOCUMENTS] += 1
-        for at in range(np.int64(owner_bounds[gram]), np.int64(owner_bounds[gram + 1])):
-            entry = np.int64(owners[at]) * lengths + gram_lengths[gram]
+        for at in range(np.uint64(owner_bounds[gram]), np.uint64(owner_bounds[gram + ONE])):
+            entry = np.uint64(np.int64(owners[at]) * lengths + gram_lengths[gram])
             cell = counts.entries[cell_of(entry, counts.entry_cell, counts.entries, used, 1)]
             if cell[LAST_DOCUMENT] != doc:
                 cell[LAST_DOCUMENT] = doc
@@ -929,15 +929,15 @@ def take_sample(
     rows, head, filled, worst = sample.rows, sample.head, sample.filled, sample.worst
     doc, start, priority = -1, -1, HIGHEST
     for i in range(begin, len(found)):
-        gram = found[i, 1]
-        low, high = np.int64(owner_bounds[gram]), np.int64(owner_bounds[gram + 1])
+        gram = np.uint64(found[i, 1])  # unsigned: no test for a negative index
+        low, high = np.int64(owner_bounds[gram]), np.int64(owner_bounds[gram + ONE])
         if used[0] + high - low > len(rows):
             return i
         if found[i, 0] != doc or points[i, 0] != start:  # or it is as for the shorter one that starts here
             doc, start = found[i, 0], points[i, 0]
             priority = np.int64(evidence_priority(hashes[doc], np.uint64(start)) ^ HIGHEST_BIT)
         for owner in range(low, high):
-            entry = np.int64(owners[owner]) * lengths + gram_lengths[gram]
+            entry = np.uint64(np.int64(owners[owner]) * lengths + gram_lengths[gram])
             if priority > HIGHEST - sample.limit[entry]:
                 continue
             if filled[entry] < cap:

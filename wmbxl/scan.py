@@ -220,7 +220,7 @@ class _Counter:
 
 
 def _in_order(cells: Array) -> Array:
-    return cells[np.argsort(cells[:, kernels.KEY])]
+    return cells[np.argsort(np.ascontiguousarray(cells[:, kernels.KEY]))]  # numpy is slow where keys lie apart
 
 
 def _document_hashes(batch: Batch) -> Array:
