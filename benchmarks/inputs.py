@@ -36,7 +36,7 @@ class Inputs:
 
     @property
     def rounds(self) -> int:
-        return 1 if self.quick else 7
+        return 1 if self.quick else 20
 
     @cached_property
     def lines(self) -> list[bytes]:

@@ -20,7 +20,7 @@ Array = np.ndarray[Any, Any]
 
 CONTEXT = 80  # code points of a snippet before and after the match
 TEXTS_HELD = 8 << 20  # bytes of snippets that there is room for at first
-ROWS_HELD = 1 << 13  # rows that there is room for at first
+ROWS_HELD = 1 << 15  # rows that there is room for at first
 
 
 class EvidenceSample:
