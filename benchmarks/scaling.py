@@ -1,9 +1,9 @@
 """Whole audits with one worker and with two: wall time from the call to the tables, the cluster's start included.
 
-Files are as large as corpora have them, some 60 MB, and take 6 GB or so of the temporary folder. Wall time needs an idle
-machine with two cores; audits take turns, and the faster of two counts. Before each audit, two processes that only scan
-the same files, without Dask, tell how much two cores of this machine give at that time: they share caches and memory,
-perhaps with other machines. The CPU time of all processes tells whether a second worker adds work.
+Files are as large as corpora have them, some 60 MB, and take 6 GB or so of the temporary folder. Wall time needs an
+idle machine with two cores; audits take turns, and the faster of two counts. Before each audit, two processes that only
+scan some of the files, without Dask, tell how much two cores of this machine give at that time: they share caches and
+memory, perhaps with other machines. The CPU time of all processes tells whether a second worker adds work.
 """
 
 from __future__ import annotations
