@@ -137,6 +137,10 @@ class ProbeIndex:
         surfaces = self.arrays["owners"][first[which] + within].astype(np.int64)
         return which, surfaces * len(self.ns) + self.gram_lengths[np.asarray(grams)[which]]
 
+    def problems_of(self, entries: Array) -> Array:
+        """Return the number of the problem of each entry; int64."""
+        return np.asarray(entries) // (len(self.channels) * len(self.ns))
+
     @property
     def windows_total(self) -> Array:
         """Windows of every entry, repeats counted; int64, shape (entries,)."""

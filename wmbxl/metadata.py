@@ -228,7 +228,7 @@ def _owning_problems(index: ProbeIndex, grams: Array) -> Array:
     """Return how many problems own each n-gram, in whatever channels; int64."""
     which, entries = index.owner_entries(grams)
     problems = len(index.problem_ids)
-    pairs = np.unique(which * problems + entries // (len(index.channels) * len(index.ns)))
+    pairs = np.unique(which * problems + index.problems_of(entries))
     return np.bincount(pairs // problems, minlength=len(grams))
 
 

@@ -230,11 +230,9 @@ def _take_up(task: Task, job: Job) -> Result | None:
 
 def _flagged(index: ProbeIndex, job: Job, result: Result) -> list[int]:
     """Return the problems with a hit at the reference n in a corpus that decides S0."""
-    lengths, channels = len(index.ns), len(index.channels)
-    entries = [tally.entries.keys for name, tally in result.tallies.items() if name in job.release]
-    return sorted(
-        {int(entry) // lengths // channels for keys in entries for entry in keys[keys % lengths == job.reference]}
-    )
+    found = [tally.entries.keys for name, tally in result.tallies.items() if name in job.release]
+    at_reference = [entries[entries % len(index.ns) == job.reference] for entries in found]
+    return sorted({problem for entries in at_reference for problem in index.problems_of(entries).tolist()})
 
 
 class _Teller:

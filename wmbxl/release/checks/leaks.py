@@ -103,13 +103,10 @@ def _leaks_of(path: str, content: bytes, index: ProbeIndex, shared: set[int]) ->
         if row["gram"] not in shared:
             passage = passages[row["row"]]
             line = passage.line + passage.text.count("\n", 0, row["start"]) * (not _is_table(path))
-            found[line, _owner(index, row["entry"]), index.n_of(row["gram"])] += 1
+            owner = index.problem_ids[int(index.problems_of(row["entry"]))]
+            found[line, owner, index.n_of(row["gram"])] += 1
     for (line, owner, n), times in sorted(found.items()):
         yield Issue("leaks", path, f"{times} window(s) of {n} tokens of the withheld problem {owner!r}", line)
-
-
-def _owner(index: ProbeIndex, entry: int) -> str:
-    return index.problem_ids[entry // (len(index.channels) * len(index.ns))]
 
 
 def _is_table(path: str) -> bool:
