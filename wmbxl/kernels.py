@@ -377,32 +377,37 @@ def next_known(data: Array, edges: Array, i: int, last: int, inside: bool, table
 
 
 @merge
-def known_run(data: Array, edges: Array, i: int, available: int, inside: bool, tables: Tables) -> tuple[int, int]:
+def known_run(data: Array, edges: Array, i: int, available: int, inside: bool, tables: Tables) -> tuple[int, int, int]:
     """Return the first and the last window that may match among those whose first sampled q-gram starts at token `i`.
 
     A window matches only if all its q-grams are known, so the run of known q-grams around `i` is measured. There is no
-    such window if the last one comes before the first.
+    such window if the last one comes before the first. The third number is the token behind the run: no window that
+    matches reaches beyond.
     """
     q, stride = np.int64(tables.parameters[Q]), np.int64(tables.parameters[STRIDE])
     left = right = i
     while left > 0 and left > i - stride + 1 and known(data, edges, left - 1, inside, tables):
         left -= 1
-    while right < i + stride - 1 and right + 1 + q <= available and known(data, edges, right + 1, inside, tables):
+    most = i + tables.ns[-1] - q  # the last q-gram of the longest window from `i`
+    while right < most and right + 1 + q <= available and known(data, edges, right + 1, inside, tables):
         right += 1
-    return left, i if i + stride <= right + 1 else right - stride + 1
+    return left, i if i + stride <= right + 1 else right - stride + 1, right + q
 
 
 @internal
 def find_windows(
-    data: Array, scratch: Scratch, left: int, final: int, available: int, tables: Tables, doc: int, found: Array,
+    data: Array, scratch: Scratch, left: int, final: int, behind: int, tables: Tables, doc: int, found: Array,
     count: int,
 ) -> int:  # fmt: skip
-    """Append the matches among the windows that start at the tokens from `left` to `final`; return the new count."""
+    """Append the matches among the windows that start at the tokens from `left` to `final` and end before `behind`.
+
+    Returns the new count.
+    """
     edges, prefix, reach = scratch.edges, scratch.prefix, scratch.reach
     seed, release = tables.parameters[SEED], tables.parameters[RELEASE] != ZERO
     last = final + tables.ns[-1]
-    if last > available:
-        last = available
+    if last > behind:
+        last = behind
     prefix[0], reach[0] = ZERO, 0
     for t in range(left, last):
         start, end = edges[2 * t], edges[2 * t + 1]
@@ -458,9 +463,9 @@ def probe(data: Array, finished: bool, tables: Tables, state: Array, scratch: Sc
         i = next_known(data, scratch.edges, i, last, inside, tables)
         if i > last:
             break
-        left, final = known_run(data, scratch.edges, i, available, inside, tables)
+        left, final, behind = known_run(data, scratch.edges, i, available, inside, tables)
         if left <= final:
-            count = find_windows(data, scratch, left, final, available, tables, state[DOC], found, count)
+            count = find_windows(data, scratch, left, final, behind, tables, state[DOC], found, count)
         i += stride
     state[NEXT] = state[BASE] + i
     return count
