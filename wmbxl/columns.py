@@ -176,7 +176,8 @@ def _record_batch(batch: pa.RecordBatch, options: ReadOptions, account: Account)
     parts = max(1, round(size / BYTES_AT_ONCE))
     step = max(1, min(batches.BATCH_ROWS, math.ceil(batch.num_rows / parts)))
     for start in range(0, batch.num_rows, step):
-        yield from _rows(column.slice(start, step), ids and ids.slice(start, step), options, account)
+        beside = None if ids is None else ids.slice(start, step)
+        yield from _rows(column.slice(start, step), beside, options, account)
 
 
 def _rows(column: pa.Array, ids: pa.Array | None, options: ReadOptions, account: Account) -> Iterator[Batch]:

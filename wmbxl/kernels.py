@@ -357,21 +357,18 @@ def known(data: Array, edges: Array, i: int, inside: bool, tables: Tables) -> bo
 def next_known(data: Array, edges: Array, i: int, last: int, inside: bool, tables: Tables) -> int:
     """Return where the next sampled q-gram starts that the benchmark may have, from token `i` on; or beyond `last`.
 
-    Nearly all time that windows take is spent here, so there is a loop for the usual q, which the compiler unrolls.
+    Nearly all time that windows take is spent here, so the usual q have loops of their own, which the compiler unrolls.
     """
     table, shift = tables.filter, tables.parameters[FILTER_SHIFT]
     q, stride = np.int64(tables.parameters[Q]), np.int64(tables.parameters[STRIDE])
-    if not inside:
-        while i <= last and not known(data, edges, i, False, tables):
-            i += stride
-    elif q == 4:
+    if inside and q == 4:
         while i <= last and not in_filter(table, hash_qgram(data, edges, i, 4, True), shift):
             i += stride
-    elif q == 3:
+    elif inside and q == 3:
         while i <= last and not in_filter(table, hash_qgram(data, edges, i, 3, True), shift):
             i += stride
     else:
-        while i <= last and not in_filter(table, hash_qgram(data, edges, i, q, True), shift):
+        while i <= last and not known(data, edges, i, inside, tables):
             i += stride
     return i
 

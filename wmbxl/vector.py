@@ -38,6 +38,18 @@ def _pointer(context: Any, builder: Any, array_type: Any, array: Any, index: Any
     return cgutils.gep_inbounds(builder, struct.data, index)
 
 
+def _load(context: Any, builder: Any, array_type: Any, array: Any, index: Any) -> Any:
+    """Return the 64 bytes from ``array[index]``."""
+    address = _pointer(context, builder, array_type, array, index)
+    return builder.load(builder.bitcast(address, _VECTOR.as_pointer()), align=1)
+
+
+def _store(context: Any, builder: Any, vector: Any, array_type: Any, array: Any, index: Any) -> None:
+    """Write 64 bytes from ``array[index]`` on."""
+    address = _pointer(context, builder, array_type, array, index)
+    builder.store(vector, builder.bitcast(address, _VECTOR.as_pointer()), align=1)
+
+
 def _splat(value: int) -> Any:
     return ir.Constant(_VECTOR, [value] * WIDTH)
 
@@ -53,8 +65,7 @@ def byte_mask(*ranges: Range) -> Callable[[Bytes, int], np.uint64]:
     @intrinsic
     def mask(typing_context, array, index):  # type: ignore[no-untyped-def]
         def code(context, builder, signature, args):  # type: ignore[no-untyped-def]
-            address = _pointer(context, builder, signature.args[0], *args)
-            vector = builder.load(builder.bitcast(address, _VECTOR.as_pointer()), align=1)
+            vector = _load(context, builder, signature.args[0], *args)
             found = None
             for low, high in ranges:
                 if low == high:
@@ -81,7 +92,7 @@ def _interpreted_mask(ranges: tuple[Range, ...]) -> Callable[[Bytes, int], np.ui
     return mask
 
 
-def _unescape_one_by_one(target: Bytes, to: int, source: Bytes, at: int, escaped: np.uint64) -> None:
+def _unescaped_one_by_one(target: Bytes, to: int, source: Bytes, at: int, escaped: np.uint64) -> None:
     """Copy 64 bytes, with what those that are `escaped` stand for instead of them and the backslashes before them.
 
     Up to 64 bytes more are read and written; neither side's bounds are checked.
@@ -121,7 +132,7 @@ if numba.config.DISABLE_JIT:
         positions = [base + bit for bit in range(WIDTH) if int(word) >> bit & 1]
         target[to : to + len(positions)] = positions
 
-    put_unescaped = _unescape_one_by_one
+    put_unescaped = _unescaped_one_by_one
 
 else:
 
@@ -136,10 +147,8 @@ else:
     @intrinsic
     def copy_block(typing_context, target, to, source, at):  # type: ignore[no-untyped-def]
         def code(context, builder, signature, args):  # type: ignore[no-untyped-def]
-            into = _pointer(context, builder, signature.args[0], args[0], args[1])
-            address = _pointer(context, builder, signature.args[2], args[2], args[3])
-            vector = builder.load(builder.bitcast(address, _VECTOR.as_pointer()), align=1)
-            builder.store(vector, builder.bitcast(into, _VECTOR.as_pointer()), align=1)
+            vector = _load(context, builder, signature.args[2], args[2], args[3])
+            _store(context, builder, vector, signature.args[0], args[0], args[1])
             return context.get_dummy_value()
 
         return types.void(target, types.intp, source, types.intp), code
@@ -158,7 +167,9 @@ else:
 
         return types.int64(types.uint64), code
 
-    @numba.njit(forceinline=True, no_cpython_wrapper=True, no_cfunc_wrapper=True, _nrt=False)
+    _inline = numba.njit(forceinline=True, no_cpython_wrapper=True, no_cfunc_wrapper=True, _nrt=False)
+
+    @_inline
     def put_positions_one_by_one(target, to, word, base):  # type: ignore[no-untyped-def]
         while word != np.uint64(0):
             # Eight at a time, some of them too many: cheaper than to mispredict where each word ends.
@@ -167,9 +178,7 @@ else:
                 word &= word - np.uint64(1)
             to += 8
 
-    put_unescaped_one_by_one = numba.njit(forceinline=True, no_cpython_wrapper=True, no_cfunc_wrapper=True, _nrt=False)(
-        _unescape_one_by_one
-    )
+    put_unescaped_one_by_one = _inline(_unescaped_one_by_one)
 
     def _pack(builder: Any, vector: Any, mask: Any) -> Any:
         """Return the bytes of a vector that a mask chooses, side by side, and some others."""
@@ -181,7 +190,7 @@ else:
         return builder.bitcast(word, ir.VectorType(ir.IntType(1), WIDTH))
 
     @intrinsic
-    def _at_once(typing_context, target, to, word, base):  # type: ignore[no-untyped-def]
+    def _positions_at_once(typing_context, target, to, word, base):  # type: ignore[no-untyped-def]
         def code(context, builder, signature, args):  # type: ignore[no-untyped-def]
             places = _pack(builder, ir.Constant(_VECTOR, list(range(WIDTH))), _as_mask(builder, args[2]))
             lanes = ir.VectorType(_WORD, _LANES)
@@ -206,23 +215,20 @@ else:
         return types.void(target, types.intp, types.uint64, types.intp), code
 
     @intrinsic
-    def _unescape_at_once(typing_context, target, to, source, at, escaped):  # type: ignore[no-untyped-def]
+    def _unescaped_at_once(typing_context, target, to, source, at, escaped):  # type: ignore[no-untyped-def]
         def code(context, builder, signature, args):  # type: ignore[no-untyped-def]
-            into = _pointer(context, builder, signature.args[0], args[0], args[1])
-            address = _pointer(context, builder, signature.args[2], args[2], args[3])
-            vector = builder.load(builder.bitcast(address, _VECTOR.as_pointer()), align=1)
+            vector = _load(context, builder, signature.args[2], args[2], args[3])
             chosen = _as_mask(builder, args[4])
             for letter, byte in ESCAPES:
                 hit = builder.and_(chosen, builder.icmp_unsigned("==", vector, _splat(letter)))
                 vector = builder.select(hit, _splat(byte), vector)
             kept = _as_mask(builder, builder.not_(builder.lshr(args[4], args[4].type(1))))
-            packed = _pack(builder, vector, kept)
-            builder.store(packed, builder.bitcast(into, _VECTOR.as_pointer()), align=1)
+            _store(context, builder, _pack(builder, vector, kept), signature.args[0], args[0], args[1])
             return context.get_dummy_value()
 
         return types.void(target, types.intp, source, types.intp, types.uint64), code
 
     # The instruction that packs the chosen bytes of 64; without it, LLVM writes a loop over all of them.
     packs_bytes = llvm.llvm_version_info[0] >= 20 and llvm.get_host_cpu_features().get("avx512vbmi2", False)
-    put_positions = _at_once if packs_bytes else put_positions_one_by_one
-    put_unescaped = _unescape_at_once if packs_bytes else put_unescaped_one_by_one
+    put_positions = _positions_at_once if packs_bytes else put_positions_one_by_one
+    put_unescaped = _unescaped_at_once if packs_bytes else put_unescaped_one_by_one
