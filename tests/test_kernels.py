@@ -14,6 +14,7 @@ import pytest
 import xxhash
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from llvmlite import binding as llvm
 
 from tests import naive, strategies
 from wmbxl import folding, hashing, kernels, vector
@@ -393,10 +394,24 @@ def test_every_lead_byte_over_block_edges(before: int) -> None:
 # ---------------------------------------------------------------- bits
 
 
-@pytest.mark.parametrize("name", ["put_positions", "put_positions_one_by_one"])
+def way(name: str) -> Any:
+    """Return one of the ways to do something, which this processor may not be given but can go."""
+    if name.endswith("at_once") and llvm.llvm_version_info[0] < 20:
+        pytest.skip("this LLVM can't pack bytes")
+    if name == "put_unescaped_by_group" and not vector.shuffles:
+        pytest.skip("this processor can't look up bytes in bytes")
+    return getattr(vector, name)
+
+
+compiled = pytest.mark.skipif(bool(numba.config.DISABLE_JIT), reason="one way only, with the compiler off")
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["put_positions", *(pytest.param(f"put_positions_{how}", marks=compiled) for how in ("at_once", "by_group"))],
+)
 def test_positions_of_bits(name: str) -> None:
-    """The one that this processor doesn't get is tested too."""
-    put = vector.put_positions if numba.config.DISABLE_JIT else getattr(vector, name)
+    put = way(name)
 
     @numba.njit  # type: ignore[untyped-decorator]
     def positions(target: Array, to: int, word: Any, base: int) -> None:
@@ -412,7 +427,13 @@ def test_positions_of_bits(name: str) -> None:
         assert target[3 + 64 :].tolist() == [-1] * 64
 
 
-@pytest.mark.parametrize("name", ["put_unescaped", "put_unescaped_one_by_one"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "put_unescaped",
+        *(pytest.param(f"put_unescaped_{how}", marks=compiled) for how in ("at_once", "by_group", "one_by_one")),
+    ],
+)
 @settings(deadline=None, max_examples=50)
 @given(
     st.lists(
@@ -420,7 +441,6 @@ def test_positions_of_bits(name: str) -> None:
     )
 )
 def test_a_block_without_its_escapes(name: str, pieces: list[bytes]) -> None:
-    """The one that this processor doesn't get is tested too."""
     put = compiled_unescape(name)
     written, escaped, wanted = b"", 0, b""
     for piece in pieces:
@@ -442,7 +462,7 @@ def test_a_block_without_its_escapes(name: str, pieces: list[bytes]) -> None:
 
 @functools.cache
 def compiled_unescape(name: str) -> Any:
-    put = vector.put_unescaped if numba.config.DISABLE_JIT else getattr(vector, name)
+    put = way(name)
 
     @numba.njit  # type: ignore[untyped-decorator]
     def unescape(target: Array, to: int, source: Array, at: int, escaped: Any) -> None:
