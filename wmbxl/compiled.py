@@ -26,6 +26,7 @@ import platformdirs
 from numba.core import serialize
 from numba.core.caching import NullCache
 from numba.core.compiler import CompileResult
+from numba.core.registry import cpu_target
 
 SOURCES = ("kernels.py", "vector.py", "hashing.py")  # all modules that have code of kernels
 _DIGEST = 32  # bytes of a SHA-256
@@ -47,6 +48,20 @@ def _sources() -> str:
     return digest.hexdigest()
 
 
+def _digest(*content: Any) -> str:
+    return hashlib.sha256(repr(content).encode()).hexdigest()[:32]
+
+
+def _prefix(kernel: str, context: Any) -> str:
+    # The processor's name and features are part of the code generator's tuple.
+    return f"{kernel}-{_digest(_sources(), context.codegen().magic_tuple())}-"
+
+
+def is_kept(kernel: str) -> bool:
+    """Whether an earlier process has compiled a kernel, for one signature at least, and kept the code."""
+    return any(folder().glob(f"{_prefix(kernel, cpu_target.target_context)}*"))
+
+
 class KernelCache(NullCache):  # type: ignore[misc]
     """What a dispatcher of Numba asks for compiled code before it compiles."""
 
@@ -54,13 +69,10 @@ class KernelCache(NullCache):  # type: ignore[misc]
         self._name = name
 
     def _path(self, signature: Any, context: Any) -> Path:
-        # The processor's name and features are part of the code generator's tuple.
-        content = repr((_sources(), signature, context.codegen().magic_tuple()))
-        return folder() / f"{self._name}-{hashlib.sha256(content.encode()).hexdigest()[:32]}"
+        return folder() / f"{_prefix(self._name, context)}{_digest(signature)}"
 
     def load_overload(self, signature: Any, context: Any) -> CompileResult | None:
         """Return the compiled code for a signature, or None."""
-        context.refresh()
         try:
             data = self._path(signature, context).read_bytes()
             packed = data[_DIGEST:]

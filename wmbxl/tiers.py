@@ -7,6 +7,8 @@ never compile these kernels.
 
 from __future__ import annotations
 
+from wmbxl import compiled
+
 MB = 1 << 20
 LONGEST = 8 * MB  # what is longer goes to the kernels, which need less memory for it
 
@@ -16,11 +18,14 @@ class Tier:
 
     Parameters
     ----------
+    kernel : str
+        Its name, or that of one that is compiled with it.
     bytes_first : int
         Of such work, done by Python.
     """
 
-    def __init__(self, bytes_first: int) -> None:
+    def __init__(self, kernel: str, bytes_first: int) -> None:
+        self.kernel = kernel
         self.bytes_left = bytes_first
 
     def compiles(self, size: int) -> bool:
@@ -32,6 +37,13 @@ class Tier:
         return False
 
 
-json = Tier(32 * MB)
-columns = Tier(32 * MB)
-letters = Tier(8 * MB)
+json = Tier("find_texts", 32 * MB)
+columns = Tier("are_utf8", 32 * MB)
+letters = Tier("lower_capitals", 8 * MB)
+
+
+def skip_if_kept() -> None:
+    """Leave all work to the kernels that an earlier process has compiled."""
+    for tier in (json, columns, letters):
+        if compiled.is_kept(tier.kernel):
+            tier.bytes_left = 0

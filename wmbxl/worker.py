@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import gc
 import logging
 import platform
 import time
@@ -15,6 +16,7 @@ from typing import Any
 import pyarrow as pa
 from distributed import Status, WorkerPlugin, get_worker
 
+from wmbxl import tiers
 from wmbxl.errors import Unreadable, WmbxlError
 from wmbxl.folder import CHECKPOINTS, RunFolder
 from wmbxl.index import ProbeIndex
@@ -86,10 +88,12 @@ class IndexPlugin(WorkerPlugin):  # type: ignore[misc]
         """Write the index beside the worker's other files and map it."""
         QuietWorker().setup(worker)
         _keep_freed_memory()
+        tiers.skip_if_kept()
         path = Path(worker.local_directory) / f"{self.name}.arrow"
         path.write_bytes(self.data)
         self.data = b""  # this copy of the plugin lives as long as the worker
         _indexes[self.fingerprint] = ProbeIndex.open(path)
+        gc.freeze()  # what was imported stays: it need not be looked through again, least of all when the worker ends
 
     def teardown(self, worker: Any) -> None:
         """Forget the index."""
