@@ -78,7 +78,7 @@ def proxy(s3: servers.Server) -> Iterator[servers.Proxy]:
 
 @pytest.fixture(autouse=True)
 def kernels_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Give even small tests to the kernels; workers, which are processes of their own, begin without them."""
+    """Give even small tests to the kernels; workers, processes of their own, do so if the kernels are kept."""
     begin_with(monkeypatch, parsed_bytes=0)
 
 

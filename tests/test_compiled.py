@@ -41,6 +41,12 @@ done = int(kernels.release_values(state, 7))
 print(json.dumps([listener.count, done, state.tolist()]))
 """
 RELEASED = [3, [4, 0, 0, 0, 0, 1]]
+# Say which kinds of work a worker would leave to Python at first.
+TIERS = """
+from wmbxl import tiers
+tiers.skip_if_kept()
+print(json.dumps([name for name in ("json", "columns", "letters") if getattr(tiers, name).bytes_left]))
+"""
 
 
 def run(script: str, folder: Path, *arguments: Path, **environment: str) -> list[Any]:
@@ -71,6 +77,27 @@ def test_a_second_process_compiles_nothing(tmp_path: Path) -> None:
     second = run(SCAN, tmp_path / "kernels", corpus)
     assert first[0] > 0
     assert second == [0, *first[1:]] == [0, 4, 4, 10]
+
+
+def test_a_process_that_took_up_a_kernel_can_compile_others(kept: Path, tmp_path: Path) -> None:
+    """Numba's registries are loaded when the first kernel is compiled, not when one is taken up."""
+    corpus = tmp_path / "c.jsonl"
+    corpus.write_text('{"text": "x a b c d e y"}\n')
+    taken_up = SMALL.replace("print(", "assert [listener.count, done] == [0, 3], (")
+    count, *found = run(taken_up + SCAN, kept, corpus)
+    assert count > 0
+    assert found == [3, 3, 7]
+
+
+def test_work_is_left_to_kernels_that_are_kept(tmp_path: Path) -> None:
+    every = ["json", "columns", "letters"]
+    folder = tmp_path / "kernels"
+    assert run(TIERS, folder) == every
+    corpus = tmp_path / "c.jsonl"
+    corpus.write_text('{"text": "x a b c d e y"}\n')
+    run("from wmbxl import tiers\ntiers.json.bytes_left = 0" + SCAN, folder, corpus)
+    assert run(TIERS, folder) == every[1:]
+    assert run(TIERS, folder, NUMBA_BOUNDSCHECK="1") == every  # these would have to be compiled
 
 
 @pytest.mark.parametrize(
