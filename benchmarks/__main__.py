@@ -3,8 +3,9 @@
     python -m benchmarks [FAMILY ...] [--corpus 'GLOB' --text-field F] [--benchmark FILE] [--quick] [--json FILE]
 
 Families: throughput, growth, memory, scaling, pieces; all of them without a name. Nothing needs a network. Without
---corpus, text is made, which is easier than real text. Times are CPU time, the fastest of several rounds in which
-what is compared takes turns; wall time where it says so. Compare ratios, not figures of different runs.
+--corpus, text is made, which is easier than real text. Times are CPU time, or wall time where it says so. What is
+compared takes turns for several rounds: the fastest counts, and of ratios the median. Compare ratios, not figures of
+different runs.
 """
 
 from __future__ import annotations

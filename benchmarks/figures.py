@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import platform
 import signal
+import statistics
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -64,18 +65,34 @@ def clean_up_when_terminated() -> None:
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
 
 
-def fastest(bodies: Mapping[str, Callable[[], object]], rounds: int) -> dict[str, float]:
-    """Return the CPU seconds of each body, the fastest of several rounds.
+@dataclass(frozen=True)
+class Times:
+    """CPU seconds of bodies in each of several rounds."""
 
-    Bodies take turns, so that a slow minute of the machine meets them all.
-    """
-    best = dict.fromkeys(bodies, float("inf"))
+    seconds: Mapping[str, Sequence[float]]
+
+    def fastest(self, body: str) -> float:
+        return min(self.seconds[body])
+
+    def typical(self, body: str) -> float:
+        """Return the median."""
+        return statistics.median(self.seconds[body])
+
+    def ratio(self, body: str, other: str) -> float:
+        """Return a body's time over another's: the median of the rounds, each of which saw one state of the machine."""
+        rounds = zip(self.seconds[body], self.seconds[other], strict=True)
+        return statistics.median(spent / beside for spent, beside in rounds)
+
+
+def by_turns(bodies: Mapping[str, Callable[[], object]], rounds: int) -> Times:
+    """Time bodies that take turns, so that a slow minute of the machine meets them all."""
+    seconds: dict[str, list[float]] = {name: [] for name in bodies}
     for _ in range(rounds):
         for name, body in bodies.items():
             began = time.process_time()
             body()
-            best[name] = min(best[name], time.process_time() - began)
-    return best
+            seconds[name].append(time.process_time() - began)
+    return Times(seconds)
 
 
 def peak_of(process: int | str = "self") -> int:

@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 import wmbxl
-from benchmarks.figures import MB, Figure, at_least, at_most, fastest
+from benchmarks.figures import MB, Figure, at_least, at_most, by_turns
 from benchmarks.inputs import Inputs, made_text, scan, write
 from wmbxl.text import Normaliser
 
@@ -55,14 +55,15 @@ def benchmark_size(inputs: Inputs) -> list[Figure]:
     chooser = random.Random(1)
     made = [made_text(chooser, WORDS) for _ in like]
     kinds = {"like": like, "hits": cuts[: len(like)], "made": made}
-    indexes = {(kind, times): indexed(some[::times]) for kind, some in kinds.items() for times in (TIMES, 1)}
-    seconds = fastest({key: lambda index=index: scan(path, index) for key, index in indexes.items()}, inputs.rounds)
-    lost = {kind: 100 * (1 - seconds[kind, TIMES] / seconds[kind, 1]) for kind in kinds}
-    large = indexes["like", 1]
-    found = scan(path, indexes["hits", 1]).occurrences / sum(map(len, inputs.texts[0::2])) * MB
+    large = {kind: indexed(surfaces) for kind, surfaces in kinds.items()}
+    small = {f"small, {kind}": indexed(surfaces[::TIMES]) for kind, surfaces in kinds.items()}
+    pairs = {name: index for both in zip(small.items(), large.items(), strict=True) for name, index in both}
+    times = by_turns({name: lambda index=index: scan(path, index) for name, index in pairs.items()}, inputs.rounds)
+    lost = {kind: 100 * (1 - times.ratio(f"small, {kind}", kind)) for kind in kinds}
+    found = scan(path, large["hits"]).occurrences / sum(map(len, inputs.texts[0::2])) * MB
     return [
-        Figure("n-grams of the large benchmark", large.size),
-        Figure("index, bytes per n-gram", large.nbytes / large.size, "B", at_most(64, 32)),
+        Figure("n-grams of the large benchmark", large["like"].size),
+        Figure("index, bytes per n-gram", large["like"].nbytes / large["like"].size, "B", at_most(64, 32)),
         Figure("benchmark 100 × larger, throughput lost", lost["like"], "%", at_most(25, 10)),
         Figure("the same of made words", lost["made"], "%"),
         Figure("the same with problems that occur", lost["hits"], "%"),
@@ -88,13 +89,17 @@ def hits(inputs: Inputs) -> list[Figure]:
 
     kinds = {"no": clean, "one in twenty": planted(20), "every": planted(1)}
     paths = {name: write(inputs.folder / f"hits-{name}.jsonl.zst", texts) for name, texts in kinds.items()}
-    seconds = fastest({name: lambda path=path: scan(path, index) for name, path in paths.items()}, inputs.rounds)
-    speed = {name: sum(map(len, kinds[name])) / MB / spent for name, spent in seconds.items()}
+    times = by_turns({name: lambda path=path: scan(path, index) for name, path in paths.items()}, inputs.rounds)
+    size = {name: sum(map(len, texts)) for name, texts in kinds.items()}
     return [
-        *(Figure(f"{name} document with problems", value, "MB/s") for name, value in speed.items()),
-        Figure("hits per MB, every document with problems",
-               scan(paths["every"], index).occurrences / sum(map(len, kinds["every"])) * MB),
-        Figure("every document with problems ÷ clean", speed["every"] / speed["no"], "", at_least(0.3, 0.6)),
+        *(Figure(f"{name} document with problems", size[name] / MB / times.fastest(name), "MB/s") for name in kinds),
+        Figure(
+            "hits per MB, every document with problems", scan(paths["every"], index).occurrences / size["every"] * MB
+        ),
+        Figure(
+            "every document with problems ÷ clean",
+            size["every"] / size["no"] * times.ratio("no", "every"), "", at_least(0.3, 0.6),
+        ),
     ]  # fmt: skip
 
 
