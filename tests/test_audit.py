@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import gzip
 import logging
 import os
@@ -293,6 +294,7 @@ def test_a_late_worker_gets_the_index() -> None:
         cluster.scale(2)
         client.wait_for_workers(2)
         assert list(client.run(holds_index).values()) == [True, True]
+        assert all(client.run(gc.get_freeze_count).values())
 
 
 def test_nothing_is_left_on_the_cluster(client: Client, corpus_folder: Path, tmp_path: Path) -> None:
@@ -305,6 +307,16 @@ def test_nothing_is_left_on_the_cluster(client: Client, corpus_folder: Path, tmp
         return len(_indexes)
 
     assert set(client.run(held).values()) == {0}
+
+
+def test_the_garbage_of_others_is_left_alone(corpus_folder: Path, tmp_path: Path) -> None:
+    """A worker may be a thread of a process that has more to do."""
+    with (
+        LocalCluster(n_workers=1, threads_per_worker=1, processes=False, dashboard_address=":0") as cluster,
+        Client(cluster) as client,
+    ):
+        wmbxl.audit(make_benchmark(), [wmbxl.Corpus("c", str(corpus_folder))], str(tmp_path / "a"), NS, client=client)
+    assert gc.get_freeze_count() == 0
 
 
 def test_workers_stop_the_profiler(corpus_folder: Path, tmp_path: Path) -> None:

@@ -93,7 +93,8 @@ class IndexPlugin(WorkerPlugin):  # type: ignore[misc]
         path.write_bytes(self.data)
         self.data = b""  # this copy of the plugin lives as long as the worker
         _indexes[self.fingerprint] = ProbeIndex.open(path)
-        gc.freeze()  # what was imported stays: it need not be looked through again, least of all when the worker ends
+        if worker.nanny is not None and not gc.get_freeze_count():  # a process of its own
+            gc.freeze()  # what was imported stays, and need not be looked through, least of all when the worker ends
 
     def teardown(self, worker: Any) -> None:
         """Forget the index."""
