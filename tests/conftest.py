@@ -89,5 +89,5 @@ def either_tier(kernels_at_once: None, monkeypatch: pytest.MonkeyPatch, request:
 
 
 def begin_with(monkeypatch: pytest.MonkeyPatch, parsed_bytes: int) -> None:
-    for tier in (tiers.json, tiers.columns, tiers.letters):
+    for tier in tiers.ALL:
         monkeypatch.setattr(tier, "bytes_left", parsed_bytes)

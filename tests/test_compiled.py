@@ -13,7 +13,7 @@ import pytest
 from numba import types
 from numba.core.registry import cpu_target
 
-from wmbxl import compiled, kernels
+from wmbxl import compiled, kernels, tiers
 
 pytestmark = pytest.mark.skipif(bool(numba.config.DISABLE_JIT), reason="nothing is compiled")
 
@@ -31,6 +31,8 @@ event.register("numba:compile", listener := Compiled())
 """
 # Say what they found, and how many kernels they compiled: a scan, and the smallest kernel alone.
 SCAN = """
+from wmbxl import tiers
+tiers.scan.bytes_left = 0
 index = wmbxl.ProbeIndex.build(wmbxl.Benchmark.from_surfaces({"p": "a b c d e"}), [3])
 tally = wmbxl.scan_shard(wmbxl.Corpus("c", sys.argv[1]).shards()[0], index)
 print(json.dumps([listener.count, tally.occurrences, tally.evidence.num_rows, tally.tokens]))
@@ -41,11 +43,10 @@ done = int(kernels.release_values(state, 7))
 print(json.dumps([listener.count, done, state.tolist()]))
 """
 RELEASED = [3, [4, 0, 0, 0, 0, 1]]
-# Say which kinds of work a worker would leave to Python at first.
+# Say which kinds of work a process leaves to Python at first.
 TIERS = """
 from wmbxl import tiers
-tiers.skip_if_kept()
-print(json.dumps([name for name in ("json", "columns", "letters") if getattr(tiers, name).bytes_left]))
+print(json.dumps([tier.kernel for tier in tiers.ALL if not tier.compiles(1)]))
 """
 
 
@@ -90,14 +91,22 @@ def test_a_process_that_took_up_a_kernel_can_compile_others(kept: Path, tmp_path
 
 
 def test_work_is_left_to_kernels_that_are_kept(tmp_path: Path) -> None:
-    every = ["json", "columns", "letters"]
+    every = [tier.kernel for tier in tiers.ALL]
     folder = tmp_path / "kernels"
     assert run(TIERS, folder) == every
     corpus = tmp_path / "c.jsonl"
     corpus.write_text('{"text": "x a b c d e y"}\n')
-    run("from wmbxl import tiers\ntiers.json.bytes_left = 0" + SCAN, folder, corpus)
+    run(SCAN, folder, corpus)
     assert run(TIERS, folder) == every[1:]
     assert run(TIERS, folder, NUMBA_BOUNDSCHECK="1") == every  # these would have to be compiled
+
+
+def test_a_small_scan_compiles_nothing(tmp_path: Path) -> None:
+    corpus = tmp_path / "c.jsonl"
+    corpus.write_text('{"text": "x a b c d e y"}\n{"text": "b c d É"}\n')
+    at_once = SCAN.replace("tiers.scan.bytes_left = 0", "")
+    assert run(at_once, tmp_path / "kernels", corpus) == [0, 4, 4, 11]
+    assert not (tmp_path / "kernels").exists()
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests import naive, strategies, tools
-from wmbxl import Corpus, ProbeIndex, batches, kernels, sample, scan, scan_shard
+from wmbxl import Corpus, ProbeIndex, batches, kernels, sample, scan, scan_shard, tiers
 from wmbxl.benchmark import Benchmark
 from wmbxl.tally import Tally
 from wmbxl.types import Shard
@@ -126,10 +126,11 @@ def test_every_oddity(folder: Path, profile: str) -> None:
     held=st.sampled_from([128, 200, 1024]),
     spare=st.sampled_from([0, 1, 50]),
     room=st.sampled_from([1, 2, 1024]),
+    interpreted=st.sampled_from([0, 40, 1 << 60]),
 )
 def test_any_batch_and_buffer_size(
     folder: Path, example: strategies.Example, profile: str, batch_bytes: int, batch_rows: int,
-    held: int, spare: int, room: int,
+    held: int, spare: int, room: int, interpreted: int,
 ) -> None:  # fmt: skip
     index = build(example, profile)
     least = int(index.tables().parameters[kernels.STRIDE]) * len(index.ns)
@@ -138,6 +139,8 @@ def test_any_batch_and_buffer_size(
         patch.setattr(batches, "BATCH_ROWS", batch_rows)
         patch.setattr(kernels, "TOKENS_HELD", held)
         patch.setattr(scan, "MATCHES_HELD", least + spare)
+        patch.setattr(scan, "FEW_MATCHES", least + spare)
+        patch.setattr(tiers.scan, "bytes_left", interpreted)
         patch.setattr(sample, "ROWS_HELD", room)
         patch.setattr(sample, "TEXTS_HELD", room)
         check(folder, example, profile, 2)

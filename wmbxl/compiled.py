@@ -28,7 +28,7 @@ from numba.core.caching import NullCache
 from numba.core.compiler import CompileResult
 from numba.core.registry import cpu_target
 
-SOURCES = ("kernels.py", "vector.py", "hashing.py")  # all modules that have code of kernels
+SOURCES = ("kernels.py", "vector.py", "hashing.py", "interpreted.py")  # all modules that have code of kernels
 _DIGEST = 32  # bytes of a SHA-256
 
 

@@ -12,15 +12,17 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any, NamedTuple, TypeVar
 
 import numba
 import numpy as np
 from numba.core import event
 
-from wmbxl import hashing
+from wmbxl import hashing, tiers
 from wmbxl.compiled import KernelCache
 from wmbxl.hashing import CASE, ONE, RADIX
+from wmbxl.interpreted import interpreted
 from wmbxl.vector import (
     WIDTH,
     byte_mask,
@@ -1427,3 +1429,15 @@ def unescape(source: Array, places: Array, out: Array, offsets: Array) -> None:
             if hexes != ZERO:
                 at, to = decode_hex(source, at + 2, end, out, to)
         offsets[d + 1] = to
+
+
+# ---------------------------------------------------------------- ways to look for n-grams
+
+_STEPS = ("find_matches", "count_matches", "code_points", "take_sample", "describe_sample", "gather")
+_COMPILED = SimpleNamespace(**{name: globals()[name] for name in _STEPS})
+_INTERPRETED = interpreted(globals(), _STEPS)
+
+
+def steps() -> SimpleNamespace:
+    """Return the kernels that a scan calls; as plain Python while it does not pay to compile them (see `tiers`)."""
+    return _INTERPRETED if tiers.scan.bytes_left else _COMPILED

@@ -47,7 +47,7 @@ class EvidenceSample:
         if not self.cap:
             return
         points, shift = np.empty((len(found), 2), dtype=np.int64), batch.offsets - folded.offsets
-        kernels.code_points(folded.data, folded.offsets, found, points)
+        kernels.steps().code_points(folded.data, folded.offsets, found, points)
         if folded.moved.any():
             for doc in np.unique(found[folded.moved[found[:, 0]], 0]).tolist():
                 here = found[:, 0] == doc
@@ -55,7 +55,7 @@ class EvidenceSample:
                 found[here, 2:] = spans - shift[doc]
         arrays, done = self.index.arrays, 0
         while True:
-            done = kernels.take_sample(
+            done = kernels.steps().take_sample(
                 done, found, shift, points, hashes, batch.rows, arrays["owner_bounds"], arrays["owners"],
                 self.index.gram_lengths, len(self.index.ns), self.cap, self.sample, self.used,
             )  # fmt: skip
@@ -71,7 +71,7 @@ class EvidenceSample:
             return
         rows, fresh = self.sample.rows[: self.used[0]], self.sample.fresh[: self.used[1]]
         numbers = np.zeros(len(batch), dtype=np.int64)
-        while needed := kernels.describe_sample(
+        while needed := kernels.steps().describe_sample(
             rows, fresh, batch.data, batch.offsets, CONTEXT, numbers, self.texts, self.filled
         ):
             self._make_room(needed)
@@ -126,5 +126,5 @@ def _gather(data: Array, spans: Array) -> pa.LargeStringArray:
     """Return the bytes of each of `spans`, shape (spans, 2)."""
     texts = np.empty(int((spans[:, 1] - spans[:, 0]).sum()) + WIDTH, dtype=np.uint8)
     offsets = np.zeros(len(spans) + 1, dtype=np.int64)
-    kernels.gather(data, spans, texts, offsets)
+    kernels.steps().gather(data, spans, texts, offsets)
     return pa.LargeStringArray.from_buffers(len(spans), pa.py_buffer(offsets), pa.py_buffer(texts))

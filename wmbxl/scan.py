@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import xxhash
 
-from wmbxl import kernels
+from wmbxl import kernels, tiers
 from wmbxl.batches import NAMES_KEPT, Account, Batch
 from wmbxl.errors import Unreadable
 from wmbxl.folding import Folded, Folder
@@ -28,6 +28,7 @@ Array = np.ndarray[Any, Any]
 
 EVIDENCE_CAP = 20
 MATCHES_HELD = 1 << 16  # matches taken from the kernel at a time
+FEW_MATCHES = 1 << 13  # the same where it is plain Python
 SKETCH_HELD = 1 << 16  # hashes of documents, before all but the smallest are dropped
 
 
@@ -163,14 +164,23 @@ class _Counter:
         hashes = _document_hashes(batch)
         self._put_in_sketch(hashes)
         state = kernels.new_state()
+        tiers.scan.compiles(len(batch.data))
         while state[kernels.DOC] < len(batch):
-            count = kernels.find_matches(
-                folded.data, folded.offsets, self.tables, state, self.scratch, self.totals, self.found
-            )
+            count = self._find(folded, state)
             if count:
                 self._count(batch, folded, self.found[:count], hashes)
         self.documents += len(batch)
         self.evidence.describe(batch)
+
+    def _find(self, folded: Folded, state: Array) -> int:
+        """Find matches; return how many. Where there are many, it pays to compile."""
+        found = self.found[:FEW_MATCHES] if tiers.scan.bytes_left else self.found
+        count = kernels.steps().find_matches(
+            folded.data, folded.offsets, self.tables, state, self.scratch, self.totals, found
+        )
+        if count > FEW_MATCHES // 2:
+            tiers.scan.bytes_left = 0
+        return int(count)
 
     def _put_in_sketch(self, hashes: Array) -> None:
         """Keep the smallest hashes; sorted only when many have come together."""
@@ -185,7 +195,7 @@ class _Counter:
 
     def _count(self, batch: Batch, folded: Folded, found: Array, hashes: Array) -> None:
         arrays = self.index.arrays
-        kernels.count_matches(
+        kernels.steps().count_matches(
             found, self.documents, arrays["owner_bounds"], arrays["owners"], self.index.gram_lengths,
             len(self.index.ns), self.counts, self.used,
         )  # fmt: skip

@@ -1,8 +1,8 @@
 """When a kernel pays for its compilation: what a process does without kernels until it has seen enough data.
 
-Compiling the kernels that read JSON, check columns and lower-case letters outside ASCII takes seconds, and Python and
-Arrow read megabytes in that time. So a process begins with what they offer, which finds the same, and small audits
-never compile these kernels.
+Compiling takes seconds, in which Python and Arrow read megabytes. So a process begins with what they offer for JSON,
+columns and letters outside ASCII, and looks for n-grams with the kernels as plain Python, all of which finds the same.
+Small audits never compile a kernel. What an earlier process has compiled and kept is used at once.
 """
 
 from __future__ import annotations
@@ -26,24 +26,20 @@ class Tier:
 
     def __init__(self, kernel: str, bytes_first: int) -> None:
         self.kernel = kernel
-        self.bytes_left = bytes_first
+        self.bytes_first = self.bytes_left = bytes_first
 
     def compiles(self, size: int) -> bool:
         """Take work of `size` bytes into account; whether it is for the kernel."""
-        if size > min(LONGEST, self.bytes_left):
-            self.bytes_left = 0 if size <= LONGEST else self.bytes_left
+        untouched = self.bytes_left == self.bytes_first
+        if size > min(LONGEST, self.bytes_left) or (untouched and compiled.is_kept(self.kernel)):
+            self.bytes_left = 0
             return True
         self.bytes_left -= size
         return False
 
 
+scan = Tier("find_matches", 1 * MB)
 json = Tier("find_texts", 32 * MB)
 columns = Tier("are_utf8", 32 * MB)
 letters = Tier("lower_capitals", 8 * MB)
-
-
-def skip_if_kept() -> None:
-    """Leave all work to the kernels that an earlier process has compiled."""
-    for tier in (json, columns, letters):
-        if compiled.is_kept(tier.kernel):
-            tier.bytes_left = 0
+ALL = (scan, json, columns, letters)

@@ -18,11 +18,12 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
+from wmbxl import interpreted
+from wmbxl.interpreted import Range
+
 Bytes = np.ndarray[Any, np.dtype[np.uint8]]
 Words = np.ndarray[Any, np.dtype[np.int64]]
-Range = tuple[int, int]
-
-WIDTH = 64
+WIDTH = interpreted.WIDTH
 ESCAPES = ((0x62, 0x08), (0x66, 0x0C), (0x6E, 0x0A), (0x72, 0x0D), (0x74, 0x09))  # b f n r t, and what they stand for
 _UNESCAPED = np.arange(256, dtype=np.uint8)
 for _letter, _byte in ESCAPES:
@@ -91,7 +92,7 @@ def byte_mask(*ranges: Range) -> Callable[[Bytes, int], np.uint64]:
     The result reads 64 bytes from `index` without checking bounds.
     """
     if numba.config.DISABLE_JIT:
-        return _interpreted_mask(ranges)
+        return interpreted.byte_mask(*ranges)
 
     @intrinsic
     def mask(typing_context, array, index):  # type: ignore[no-untyped-def]
@@ -104,18 +105,7 @@ def byte_mask(*ranges: Range) -> Callable[[Bytes, int], np.uint64]:
 
         return types.uint64(array, types.intp), code
 
-    return mask
-
-
-def _interpreted_mask(ranges: tuple[Range, ...]) -> Callable[[Bytes, int], np.uint64]:
-    table = np.zeros(256, dtype=np.uint8)
-    for low, high in ranges:
-        table[low : high + 1] = 1
-
-    def mask(array: Bytes, index: int) -> np.uint64:
-        bits = np.packbits(table[array[index : index + WIDTH]], bitorder="little")
-        return np.uint64(int.from_bytes(bits.tobytes(), "little"))
-
+    mask.interpreted = interpreted.byte_mask(*ranges)
     return mask
 
 
@@ -136,30 +126,9 @@ def _unescaped_one_by_one(target: Bytes, to: int, source: Bytes, at: int, escape
 
 
 if numba.config.DISABLE_JIT:
-
-    def load_word(array: Bytes, index: int) -> np.uint64:
-        """Return 8 bytes from `index` as a little-endian integer."""
-        return np.uint64(int.from_bytes(array[index : index + 8].tobytes(), "little"))
-
-    def copy_block(target: Bytes, to: int, source: Bytes, at: int) -> None:
-        """Copy 64 bytes; neither side's bounds are checked."""
-        target[to : to + WIDTH] = source[at : at + WIDTH]
-
-    def lowest_bit(word: np.uint64) -> int:
-        """Return the position of the lowest bit that is set in a word that isn't zero."""
-        value = int(word)
-        return (value & -value).bit_length() - 1
-
-    def count_bits(word: np.uint64) -> int:
-        """Return how many bits are set."""
-        return int(word).bit_count()
-
-    def put_positions(target: Words, to: int, word: np.uint64, base: int) -> None:
-        """Write the position of every bit that is set, plus `base`, to ``target[to:]``, and up to 64 numbers more."""
-        positions = [base + bit for bit in range(WIDTH) if int(word) >> bit & 1]
-        target[to : to + len(positions)] = positions
-
-    put_unescaped = _unescaped_one_by_one
+    load_word, copy_block = interpreted.load_word, interpreted.copy_block
+    lowest_bit, count_bits = interpreted.lowest_bit, interpreted.count_bits
+    put_positions, put_unescaped = interpreted.put_positions, _unescaped_one_by_one
 
 else:
 

@@ -16,7 +16,6 @@ from typing import Any
 import pyarrow as pa
 from distributed import Status, WorkerPlugin, get_worker
 
-from wmbxl import tiers
 from wmbxl.errors import Unreadable, WmbxlError
 from wmbxl.folder import CHECKPOINTS, RunFolder
 from wmbxl.index import ProbeIndex
@@ -88,7 +87,6 @@ class IndexPlugin(WorkerPlugin):  # type: ignore[misc]
         """Write the index beside the worker's other files and map it."""
         QuietWorker().setup(worker)
         _keep_freed_memory()
-        tiers.skip_if_kept()
         path = Path(worker.local_directory) / f"{self.name}.arrow"
         path.write_bytes(self.data)
         self.data = b""  # this copy of the plugin lives as long as the worker

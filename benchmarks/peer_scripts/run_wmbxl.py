@@ -13,7 +13,7 @@ from wmbxl.__about__ import __version__
 given = arguments()
 surfaces = problems(given.benchmark)
 index = wmbxl.ProbeIndex.build(wmbxl.Benchmark.from_surfaces(surfaces), [given.n])
-for tier in (tiers.json, tiers.letters):
+for tier in tiers.ALL:
     tier.bytes_left = 0  # as in a process that has read some 32 MB
 warm = given.scratch / "warm.jsonl"
 warm.write_text(json.dumps({"text": " ".join(["É", *surfaces.values()])}) + "\n")
