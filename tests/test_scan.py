@@ -146,6 +146,35 @@ def test_any_batch_and_buffer_size(
         check(folder, example, profile, 2)
 
 
+WORDS = [f"w{number}" for number in range(400)]
+
+
+@st.composite
+def long_copies(draw: st.DrawFn) -> strategies.Example:
+    """Problems of hundreds of tokens, and documents that copy long stretches, with some words changed."""
+    ends = st.integers(0, len(WORDS))
+    cuts = draw(st.lists(st.tuples(ends, ends), min_size=1, max_size=3))
+    problems = {f"p{i}": {"text": " ".join(WORDS[min(cut) : max(cut)])} for i, cut in enumerate(cuts)}
+    documents = []
+    for parts in draw(st.lists(st.lists(st.tuples(ends, ends), max_size=4), min_size=1, max_size=3)):
+        words = [word for part in parts for word in WORDS[min(part) : max(part)]]
+        for place in draw(st.lists(st.integers(0, max(0, len(words) - 1)), max_size=6)):
+            words[place:place] = draw(st.sampled_from([["other"], words[place : place + 1], []]))
+        documents.append(" ".join(words))
+    ns = draw(st.sampled_from([(13,), (2, 9), (8, 10, 12, 13, 15), (5, 64)]))
+    return strategies.Example(problems, documents, ns)
+
+
+@brief
+@given(example=long_copies(), held=st.sampled_from([128, 1024]), spare=st.sampled_from([0, 7, 300, 1 << 16]))
+def test_runs_that_outgrow_what_is_in_view(folder: Path, example: strategies.Example, held: int, spare: int) -> None:
+    index = build(example, "release")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(kernels, "TOKENS_HELD", held)
+        patch.setattr(scan, "MATCHES_HELD", int(index.tables().parameters[kernels.STRIDE]) * len(index.ns) + spare)
+        check(folder, example, "release", 2)
+
+
 @brief
 @given(example=CORPORA, data=st.data())
 def test_any_cut(folder: Path, example: strategies.Example, data: st.DataObject) -> None:

@@ -140,8 +140,8 @@ TOKENS_HELD = 1024  # the most tokens of a document in view at once: few enough 
 class Scratch(NamedTuple):
     """Working memory of a scan.
 
-    Where tokens start and end, in turn; hashes and bytes of the tokens before each of a stretch of them; and for each n
-    the n-gram that is likely next.
+    Where tokens start and end, in turn; hashes and bytes of the tokens before each of a run of them; and for each n the
+    n-gram that is likely next.
     """
 
     edges: Array
@@ -154,8 +154,8 @@ def new_scratch() -> Scratch:
     """Return working memory."""
     edges = np.empty(2 * TOKENS_HELD + 2 * WIDTH, dtype=np.int64)
     guess = np.zeros(LONGEST_N, dtype=np.int64)
-    stretch = 2 * LONGEST_N + 1
-    return Scratch(edges, np.empty(stretch, dtype=np.uint64), np.empty(stretch, dtype=np.int64), guess)
+    places = len(edges) // 2 + 1
+    return Scratch(edges, np.empty(places, dtype=np.uint64), np.empty(places, dtype=np.int64), guess)
 
 
 def new_state() -> Array:
@@ -376,21 +376,28 @@ def next_known(data: Array, edges: Array, i: int, last: int, inside: bool, table
 
 
 @merge
-def known_run(data: Array, edges: Array, i: int, available: int, inside: bool, tables: Tables) -> tuple[int, int, int]:
-    """Return the first and the last window that may match among those whose first sampled q-gram starts at token `i`.
+def known_run(
+    data: Array, edges: Array, i: int, last: int, available: int, inside: bool, tables: Tables
+) -> tuple[int, int, int, int]:  # fmt: skip
+    """Follow the run of known q-grams around the sampled one at token `i`, through samples up to `last`.
 
-    A window matches only if all its q-grams are known, so the run of known q-grams around `i` is measured. There is no
-    such window if the last one comes before the first. The third number is the token behind the run: no window that
-    matches reaches beyond.
+    A window matches only if all its q-grams are known. Returns the first and the last window that may match among those
+    whose first sample is in the run (none if the last comes before the first); the token behind the run, beyond which
+    no window that matches reaches; and the next sample.
     """
     q, stride = np.int64(tables.parameters[Q]), np.int64(tables.parameters[STRIDE])
-    left = right = i
+    longest = tables.ns[-1] - q  # from the first q-gram of a window to its last
+    left = right = sample = i
     while left > 0 and left > i - stride + 1 and known(data, edges, left - 1, inside, tables):
         left -= 1
-    most = i + tables.ns[-1] - q  # the last q-gram of the longest window from `i`
-    while right < most and right + 1 + q <= available and known(data, edges, right + 1, inside, tables):
+    while right < sample + longest or (right < sample + stride and sample + stride <= last):
+        if right + 1 + q > available or not known(data, edges, right + 1, inside, tables):
+            break
         right += 1
-    return left, i if i + stride <= right + 1 else right - stride + 1, right + q
+        if right == sample + stride and right <= last:
+            sample = right
+    final = sample if sample + stride <= right + 1 else right - stride + 1
+    return left, final, right + q, sample + stride
 
 
 @internal
@@ -462,10 +469,12 @@ def probe(data: Array, finished: bool, tables: Tables, state: Array, scratch: Sc
         i = next_known(data, scratch.edges, i, last, inside, tables)
         if i > last:
             break
-        left, final, behind = known_run(data, scratch.edges, i, available, inside, tables)
+        further = i + (room - count) // len(tables.ns)  # a sample there still leaves room for its windows
+        left, final, behind, i = known_run(
+            data, scratch.edges, i, further if further < last else last, available, inside, tables
+        )
         if left <= final:
             count = find_windows(data, scratch, left, final, behind, tables, state[DOC], found, count)
-        i += stride
     state[NEXT] = state[BASE] + i
     return count
 
