@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 import signal
 import subprocess
 import sys
@@ -42,7 +43,8 @@ def served(log: Path) -> Iterator[str]:
     """Run the server in a process of its own; yield its base URL."""
     [port] = free_ports(1)
     command = [sys.executable, "-m", "tests.llama", str(port)]
-    with log.open("wb") as file, subprocess.Popen(command, stdout=file, stderr=file) as server:
+    patient = os.environ | {"OMP_WAIT_POLICY": "passive"}  # threads that wait in a loop are slow where cores are busy
+    with log.open("wb") as file, subprocess.Popen(command, stdout=file, stderr=file, env=patient) as server:
         try:
             _wait_until_healthy(server, port, log)
             yield f"http://127.0.0.1:{port}/v1"
