@@ -1,5 +1,7 @@
 """The index holds every n-gram and its owners, whatever the hash does."""
 
+import hashlib
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -127,6 +129,46 @@ def test_a_collision_makes_another_seed(monkeypatch: pytest.MonkeyPatch, tmp_pat
     (tmp_path / "a.jsonl").write_bytes(tools.jsonl(documents))
     (shard,) = Corpus("c", str(tmp_path / "a.jsonl")).shards()
     assert scan_shard(shard, index) == scan_shard(shard, plain)
+
+
+def test_there_is_an_end_to_seeds(monkeypatch: pytest.MonkeyPatch) -> None:
+    tried = collide(monkeypatch, 1000)
+    with pytest.raises(UsageError, match="under each of 64 seeds"):
+        ProbeIndex.build(BENCH, [1, 2])
+    assert len(set(tried)) == len(tried) == 64
+
+
+@pytest.mark.parametrize("long", ["", "in eight bytes", "ééééé"])
+def test_tokens_that_differ_by_zero_bytes(tmp_path: Path, long: str) -> None:
+    """Where a zero byte ends a token its length makes up for it: "a" and a zero, "b"."""
+    pairs = [chr(code) + "\0" * zeros for code in range(0x30, 0x7B) for zeros in range(9)]
+    problems = {f"p{i}": {"prompt": f"{long}{token} and"} for i, token in enumerate(pairs)}
+    index = ProbeIndex.build(Benchmark.from_surfaces(problems), [1, 2], "raw")
+    documents = [problem["prompt"] for problem in problems.values()][::2]
+    (tmp_path / "a.jsonl").write_bytes(tools.jsonl(documents))
+    (shard,) = Corpus("c", str(tmp_path / "a.jsonl")).shards()
+    tally, want = scan_shard(shard, index), naive.audit(problems, documents, [1, 2], "raw")
+    counts = dict(zip(tally.grams.keys.tolist(), map(tuple, tally.grams.counts.tolist()), strict=True))
+    assert {(index.n_of(gram), index.ngram(gram)): count for gram, count in counts.items()} == want.ngrams
+
+
+def test_hashes_are_those_of_their_version() -> None:
+    """Indexes are kept in files, so whoever changes a formula has to raise its number, and then this."""
+    index = ProbeIndex.build(Benchmark.from_surfaces({"p": "Let h be the channel of a two-antenna receiver"}), [3])
+    digest = hashlib.sha256(b"".join(index.arrays[name].tobytes() for name in ("gram_hash", "filter", "slots")))
+    assert (hashing.FORMULAS, digest.hexdigest()[:16]) == (2, "9006bd6b2ee4f891")
+
+
+@pytest.mark.parametrize("parameters", [slice(0, 6), slice(0, 7)])
+def test_an_index_of_other_hashes_is_not_scanned_with(tmp_path: Path, parameters: slice) -> None:
+    index = ProbeIndex.build(BENCH, [1])
+    older = np.append(index.arrays["parameters"][:6], np.uint64(1))[parameters]
+    kept = replace(index, arrays={**index.arrays, "parameters": older}).to_bytes()
+    assert contents(ProbeIndex.from_bytes(kept)) == contents(index)  # it still tells what was counted
+    (tmp_path / "a.jsonl").write_bytes(tools.jsonl(["a"]))
+    (shard,) = Corpus("c", str(tmp_path / "a.jsonl")).shards()
+    with pytest.raises(UsageError, match="build it again"):
+        scan_shard(shard, ProbeIndex.from_bytes(kept))
 
 
 def test_a_collision_with_the_corpus_counts_nothing(tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ from llvmlite import binding as llvm
 
 from tests import naive, strategies
 from wmbxl import folding, hashing, kernels, vector
+from wmbxl import text as text_module
 from wmbxl.batches import Batch
 from wmbxl.benchmark import Benchmark
 from wmbxl.folding import Folder, small_letters
@@ -187,7 +188,6 @@ def check_folding(texts: list[str]) -> None:
         part = folded.data[folded.offsets[doc] : folded.offsets[doc + 1]].tobytes().decode()
         assert part.lower() == text.lower()
         assert all(ord(char) < 0x80 or char.lower() == char for char in part)
-        assert folded.moved[doc] or [len(char.encode()) for char in part] == [len(char.encode()) for char in text]
     assert data.tobytes() == packed([text.encode() for text in texts])[0].tobytes()  # what was read stays
 
 
@@ -206,6 +206,36 @@ def test_capitals_at_every_offset(char: str) -> None:
     for before in range(132):
         for after in (0, 1, 63, 64, 65):
             check_folding(["a" * before, "b" * (before % 7) + char + "c" * after, "d " * 35, char])
+
+
+def check_places(texts: list[str]) -> None:
+    """Whatever a match begins and ends with, it is found again in what was read."""
+    data, offsets = packed([text.encode() for text in texts])
+    folded = Folder(release=True).fold(Batch(data, offsets, np.arange(len(texts)), _no_ids))
+    for doc, text in enumerate(texts):
+        small = folded.data[folded.offsets[doc] : folded.offsets[doc + 1]].tobytes().decode()
+        origin = text_module.original_positions(text)
+        points = np.array([(start, stop) for start in range(len(small)) for stop in range(start + 1, len(small) + 1)])
+        if not len(points):
+            continue
+        sizes = np.append(0, np.cumsum([len(char.encode()) for char in small]))
+        spans, places = folded.original(np.full(len(points), doc), folded.offsets[doc] + sizes[points], points)
+        assert places.tolist() == [[origin[start], origin[stop - 1] + 1] for start, stop in points.tolist()]
+        bounds = offsets[doc] + np.append(0, np.cumsum([len(char.encode()) for char in text]))
+        assert spans.tolist() == bounds[places].tolist()
+
+
+RESIZED = ["İ", "\\İ", "Ⱥ", "\u212a", "\u2126", "ẞ", "a", " ", "É", "ΑΣ", "中"]
+
+
+@pytest.mark.usefixtures("either_tier")
+@settings(deadline=None, max_examples=60)
+@given(st.lists(st.text(st.sampled_from("".join(RESIZED)), max_size=12), max_size=4), st.sampled_from([1, 2, 1024]))
+def test_places_before_letters_changed_their_length(texts: list[str], held: int) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(folding, "_WORDS_HELD", held)
+        check_folding(texts)
+        check_places(texts)
 
 
 @pytest.mark.usefixtures("either_tier")

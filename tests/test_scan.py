@@ -255,6 +255,20 @@ def test_a_phrase_that_all_own_and_all_hold(folder: Path) -> None:
     check(folder, strategies.Example(problems, documents, (2, 3)), "release", 3)
 
 
+@pytest.mark.parametrize(("problems", "compiles"), [(30, False), (3000, True)])
+def test_what_many_problems_own_is_counted_by_kernels(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, problems: int, compiles: bool
+) -> None:
+    """Plain Python would take minutes for an instruction that all problems share."""
+    monkeypatch.setattr(tiers.scan, "bytes_left", tiers.scan.bytes_first - 1)
+    shared = " ".join(WORDS[:40])
+    index = ProbeIndex.build(Benchmark.from_surfaces({f"p{i}": f"{shared} {i}" for i in range(problems)}))
+    tally = scan_shard(write(folder, [shared] * 2), index)
+    assert tally.occurrences == 2 * 28
+    assert len(tally.entries.keys) == problems
+    assert (tiers.scan.bytes_left == 0) == compiles
+
+
 def test_long_lines_and_long_tokens(folder: Path) -> None:
     long = "Σ" * 300_000 + " the end " + "é\u0301" * 100_000 + " of it " + "É" * 70_000
     problems = {"p": {"text": "the end"}, "q": {"text": "Σ" * 300_000}}

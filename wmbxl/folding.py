@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import functools
+import itertools
+import struct
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,13 +13,13 @@ import numpy as np
 
 from wmbxl import kernels, tiers
 from wmbxl.batches import Batch, read_only
-from wmbxl.text import original_positions
 from wmbxl.vector import WIDTH
 
 Array = np.ndarray[Any, Any]
 
 _WORDS_HELD = 1024
 _NOTHING = np.empty(0, dtype=np.uint8)
+_LETTER = np.dtype([("first", np.int64), ("size", np.uint8), ("points", np.uint8), ("before", np.uint8)])
 _BLANK = np.isin(np.arange(256), list(b"\t\n\v\f\r\x1c\x1d\x1e\x1f "))
 
 
@@ -40,7 +43,7 @@ def small_letters() -> Array:
 
 
 @functools.cache
-def _moving() -> frozenset[str]:
+def _resized() -> frozenset[str]:
     """Return the capitals that change their length."""
     return frozenset(map(chr, np.flatnonzero(small_letters() == 0).tolist())) - {"Σ", "\0"}
 
@@ -54,13 +57,49 @@ class Folded:
     data : uint8 array, at least 64 bytes long
     offsets : int64 array
         As in `Batch`.
-    moved : bool array
-        Which documents have letters that took more or fewer bytes before.
+    resized : structured array
+        Letters that took more or fewer bytes before, in order: first byte in `data`, bytes there, code points there,
+        bytes before. Before, each was one code point. There may be many: 11 bytes each.
     """
 
     data: Array
     offsets: Array
-    moved: Array
+    resized: Array
+
+    def original(self, docs: Array, spans: Array, points: Array) -> tuple[Array, Array]:
+        """Return where matches were before.
+
+        What begins or ends within a letter takes the whole of what it was before.
+
+        Parameters
+        ----------
+        docs : int64 array of shape (matches,)
+        spans : int64 array of shape (matches, 2)
+            First byte and the one after the last, in `data`.
+        points : int64 array of shape (matches, 2)
+            First code point and the one after the last, in the document.
+
+        Returns
+        -------
+        spans : int64 array of shape (matches, 2)
+            In the batch.
+        points : int64 array of shape (matches, 2)
+        """
+        if not len(self.resized):
+            return spans, points
+        first, size, before = self.resized["first"].copy(), self.resized["size"], self.resized["before"]
+        begun = np.searchsorted(first, spans)  # letters that begin before a place
+        above = np.searchsorted(first, self.offsets[docs])  # letters of the documents before
+        last = first + size
+        ended = np.searchsorted(last, spans, side="right")  # letters that end there or before
+        letter = np.minimum(ended, len(first) - 1)  # that a place may be in
+        outer = np.where(begun > ended, np.stack([first[letter[:, 0]], last[letter[:, 1]]], axis=1), spans)
+        del first, last
+        grown = np.append(0, np.cumsum(size - before.astype(np.int64)))
+        spans = outer - grown[np.stack([ended[:, 0], begun[:, 1]], axis=1)]
+        del grown
+        more = np.append(0, np.cumsum(self.resized["points"].astype(np.int64) - 1))
+        return spans, points - more[np.stack([begun[:, 0], ended[:, 1]], axis=1)] + more[above][:, np.newaxis]
 
 
 class Folder:
@@ -76,27 +115,28 @@ class Folder:
 
     def fold(self, batch: Batch) -> Folded:
         """Return a batch free of capitals outside ASCII."""
-        moved = np.zeros(len(batch), dtype=bool)
-        unchanged = Folded(batch.data, batch.offsets, moved)
+        unchanged = Folded(batch.data, batch.offsets, np.empty(0, dtype=_LETTER))
         if not self._release or (tiers.letters.bytes_left and int(batch.data.max()) < 0x80):
             return unchanged
         if not tiers.letters.compiles(len(batch.data)):
             words = _words_with_capitals(batch)
-            return _lower_words(batch, batch.data.copy(), words, moved) if len(words) else unchanged
-        if not self._lower(batch, _NOTHING):
+            return _lower_words(batch, batch.data.copy(), [words]) if len(words) else unchanged
+        if not kernels.lower_capitals(
+            batch.data, batch.offsets, small_letters(), _NOTHING, self._words, np.zeros(2, dtype=np.int64)
+        ):
             return unchanged
         if len(self._room) < len(batch.data):
             self._room = np.empty(len(batch.data), dtype=np.uint8)
         data = self._room[: len(batch.data)]
         data[:] = batch.data
-        count = self._lower(batch, data)
-        if count > len(self._words):
-            self._words = np.empty((count, 3), dtype=np.int64)
-            self._lower(batch, data)
-        return _lower_words(batch, data, self._words[:count], moved)
+        return _lower_words(batch, data, self._lower(batch, data))
 
-    def _lower(self, batch: Batch, out: Array) -> int:
-        return kernels.lower_capitals(batch.data, batch.offsets, small_letters(), out, self._words)
+    def _lower(self, batch: Batch, out: Array) -> Iterator[Array]:
+        """Make the capitals in a copy of the batch small; yield words for which that takes Python."""
+        place = np.zeros(2, dtype=np.int64)
+        while place[0] < len(batch):
+            count = kernels.lower_capitals(batch.data, batch.offsets, small_letters(), out, self._words, place)
+            yield self._words[:count]
 
 
 def _words_with_capitals(batch: Batch) -> Array:
@@ -113,46 +153,40 @@ def _words_with_capitals(batch: Batch) -> Array:
     return np.stack([docs, start, stop], axis=1)[changed]
 
 
-def _lower_words(batch: Batch, data: Array, words: Array, moved: Array) -> Folded:
+def _lower_words(batch: Batch, data: Array, words: Iterable[Array]) -> Folded:
     """Lower-case the words that the kernel could not; `words` are document, first byte, byte after the last."""
     source, target = batch.data.data, data.data
     grown = np.zeros(len(batch) + 1, dtype=np.int64)
-    parts: list[memoryview | bytes] = []
-    before = 0
-    for doc, start, end in words.tolist():
+    longer, letters = bytearray(), bytearray()  # for whole lines in Turkish: no object for each word or letter
+    done = 0
+    for doc, start, end in itertools.chain.from_iterable(some.tolist() for some in words):
         text = str(source[start:end], "utf-8")
         word = text.lower().encode()
-        if _moving().isdisjoint(text):
+        if _resized().isdisjoint(text):
             target[start:end] = word
             continue
-        parts += [target[before:start], word]
-        before = end
+        longer += target[done:start]
+        for letter in _resized_letters(text, len(longer)):
+            letters += letter
+        longer += word
+        done = end
         grown[doc + 1] += len(word) - (end - start)
-        moved[doc] = True
-    offsets = batch.offsets
-    if parts:
-        parts += [target[before:], bytes(WIDTH)]  # words may shrink, and the kernels look at 64 bytes at once
-        data, offsets = np.frombuffer(b"".join(parts), dtype=np.uint8), offsets + np.cumsum(grown)
+    resized = np.frombuffer(letters, dtype=_LETTER)
+    if not done:
+        read_only(data)
+        return Folded(data, batch.offsets, resized)
+    longer += target[done:]
+    longer += bytes(WIDTH)  # words may shrink, and the kernels look at 64 bytes at once
+    data, offsets = np.frombuffer(longer, dtype=np.uint8), batch.offsets + np.cumsum(grown)
     read_only(data, offsets)
-    return Folded(data, offsets, moved)
+    return Folded(data, offsets, resized)
 
 
-def places(batch: Batch, doc: int, points: Array) -> tuple[Array, Array]:
-    """Return where matches in a document that `moved` are in the original.
-
-    Parameters
-    ----------
-    points : int64 array of shape (matches, 2)
-        First code point and the one after the last, in the folded document.
-
-    Returns
-    -------
-    points : int64 array of shape (matches, 2)
-        The same in the original document.
-    spans : int64 array of shape (matches, 2)
-        First byte and the one after the last, in the batch.
-    """
-    text = batch.text(doc)
-    origin = np.array(original_positions(text))
-    points = np.stack([origin[points[:, 0]], origin[points[:, 1] - 1] + 1], axis=1)
-    return points, np.cumsum([batch.offsets[doc], *(len(char.encode()) for char in text)])[points]
+def _resized_letters(word: str, at: int) -> Iterator[bytes]:
+    """Yield the letters of a word that change their length, as `_LETTER`; the small word begins at byte `at`."""
+    for letter in word:
+        small = letter.lower()
+        size = len(small.encode())
+        if letter in _resized():
+            yield struct.pack("=qBBB", at, size, len(small), len(letter.encode()))
+        at += size

@@ -12,6 +12,7 @@ import numpy as np
 
 Array = np.ndarray[Any, Any]
 
+FORMULAS = 2  # raised with every change to what a hash is, since indexes are kept in files
 RADIX = np.uint64(0xD6E8FEB86659FD93)
 _MIX = np.uint64(0x9FB21C651E98DF25)
 _HALF, _TWO, _SIX, _LAST = np.uint64(32), np.uint64(2), np.uint64(6), np.uint64(63)
@@ -86,7 +87,8 @@ def _words(text: Array, at: Array, end: Array) -> Array:
 
 def hash_tokens(text: Array, start: Array, end: Array, seed: int) -> Array:
     """Hash the tokens ``text[start:end]``, which are lower-cased if they should be; uint64."""
-    value = np.uint64(seed) ^ (end - start).astype(np.uint64)
+    # Were length and seed only added up, a few tokens with zero bytes would have the same hash under every seed.
+    value = absorb(np.uint64(seed), (end - start).astype(np.uint64))
     longest = int((end - start).max(initial=0))
     for at in range(0, longest, 8):
         reach = np.flatnonzero(start + at < end)

@@ -26,6 +26,7 @@ _BITS_PER_QGRAM = 8
 _SHORT_WINDOW = 10  # tokens
 _FEW_TOKENS = 1 << 18  # of a benchmark
 _FIRST_SEED = 0x51ED270B74A1C3D5
+_SEEDS = 64  # that are tried
 _NUMBERS = ("surface_bounds", "surface_tokens", "gram_bounds", "owner_bounds", "parameters", "powers")
 _ARRAYS = ("text", *_NUMBERS, "gram_start", "gram_end", "gram_hash", "slots", "filter", "owners", "ns")
 
@@ -70,7 +71,7 @@ class ProbeIndex:
         Raises
         ------
         UsageError
-            If an n is out of range or none is given.
+            If an n is out of range or none is given, or if n-grams can't be told apart by their hashes.
 
         Examples
         --------
@@ -82,9 +83,7 @@ class ProbeIndex:
         """
         lengths = _check_ns(ns)
         surfaces = _Surfaces.of(benchmark, Normaliser(profile))
-        seed = _FIRST_SEED
-        while (tables := _hash_tables(surfaces, lengths, seed, profile)) is None:
-            seed = (seed * 0x9E3779B97F4A7C15 + 1) % 2**64
+        tables = _hash_tables(surfaces, lengths, profile)
         content = [FORMAT, unidata_version, profile, lengths, benchmark.ids, benchmark.channels]
         digest = hashlib.sha256(json.dumps(content).encode())
         digest.update(surfaces.bounds.tobytes())
@@ -154,7 +153,18 @@ class ProbeIndex:
         return np.bincount(entries, minlength=self.entries)
 
     def tables(self) -> kernels.Tables:
-        """Return what the kernels need."""
+        """Return what the kernels need.
+
+        Raises
+        ------
+        UsageError
+            If another version of wmbxl, which had other hashes, made the index.
+        """
+        parameters = self.arrays["parameters"]
+        if len(parameters) <= kernels.FORMULAS or parameters[kernels.FORMULAS] != hashing.FORMULAS:
+            raise UsageError(
+                "another version of wmbxl made this index, with other hashes: build it again to scan with it"
+            )
         return kernels.Tables(**{name: self.arrays[name] for name in kernels.Tables._fields})
 
     # ------------------------------------------------------------ Arrow
@@ -262,17 +272,34 @@ def _shift_for(bits: int) -> int:
     return 64 - max(1, bits)
 
 
-def _hash_tables(surfaces: _Surfaces, ns: Sequence[int], seed: int, profile: Profile) -> dict[str, Array] | None:
-    """Return the tables, or None if two n-grams of the benchmark have the same hash under this seed."""
+def _hash_tables(surfaces: _Surfaces, ns: Sequence[int], profile: Profile) -> dict[str, Array]:
+    """Return the tables, made with the first seed under which no two n-grams of the benchmark have the same hash."""
+    seed = _FIRST_SEED
+    for _ in range(_SEEDS):
+        grams = _all_grams(surfaces, ns, seed)
+        if grams is not None:
+            return _tables(surfaces, ns, seed, profile, grams)
+        seed = (seed * 0x9E3779B97F4A7C15 + 1) % 2**64
+    raise UsageError(
+        f"different n-grams of this benchmark have the same hash under each of {_SEEDS} seeds, which should never "
+        "happen: please report it, with the benchmark"
+    )
+
+
+def _all_grams(surfaces: _Surfaces, ns: Sequence[int], seed: int) -> list[_Grams] | None:
+    """Return the n-grams of each n, or None if two of them have the same hash under this seed."""
     distinct = surfaces.first_of_kind
     token_hash = hashing.hash_tokens(surfaces.text, surfaces.starts[distinct], surfaces.ends[distinct], seed)
     parts = [_grams(surfaces, token_hash[surfaces.kinds], n) for n in ns]
-    if any(part is None for part in parts):
-        return None
     grams = [part for part in parts if part is not None]
+    hashes = np.concatenate([part.hashes for part in grams]) if grams else np.empty(0)
+    return grams if len(grams) == len(ns) and len(np.unique(hashes)) == len(hashes) else None
+
+
+def _tables(
+    surfaces: _Surfaces, ns: Sequence[int], seed: int, profile: Profile, grams: Sequence[_Grams]
+) -> dict[str, Array]:
     hashes = np.concatenate([part.hashes for part in grams])
-    if len(np.unique(hashes)) < len(hashes):
-        return None
     q, stride = _sampling(ns[0], len(surfaces.starts))
     qgrams = np.unique(hashing.hash_qgrams(surfaces.text, surfaces.starts, surfaces.ends, surfaces.windows(q), q))
     filter_shift = _shift_for((max(len(qgrams), 4) * _BITS_PER_QGRAM - 1).bit_length() - 6)
@@ -292,7 +319,9 @@ def _hash_tables(surfaces: _Surfaces, ns: Sequence[int], seed: int, profile: Pro
         "filter": hashing.make_filter(qgrams, filter_shift),
         "ns": np.array(ns, dtype=np.int64),
         "powers": np.array([hashing.power_of_base(n) for n in ns], dtype=np.uint64),
-        "parameters": np.array([seed, q, stride, profile == "release", slot_shift, filter_shift], dtype=np.uint64),
+        "parameters": np.array(
+            [seed, q, stride, profile == "release", slot_shift, filter_shift, hashing.FORMULAS], np.uint64
+        ),
     }
 
 

@@ -127,7 +127,7 @@ class Tables(NamedTuple):
 
 
 # Places in `Tables.parameters`, all uint64.
-SEED, Q, STRIDE, RELEASE, SLOT_SHIFT, FILTER_SHIFT = range(6)
+SEED, Q, STRIDE, RELEASE, SLOT_SHIFT, FILTER_SHIFT, FORMULAS = range(7)
 
 # Places in the scan's state, which survives a return with full buffers.
 DOC, POS, BASE, EDGES, NEXT, IN_SEPARATOR, IN_COMMAND, SPILL = range(8)
@@ -274,7 +274,7 @@ def word_at(data: Array, at: int, end: int) -> np.uint64:
 @internal
 def hash_token(data: Array, start: int, end: int, release: bool, seed: np.uint64) -> np.uint64:
     """Hash one token, lower-cased for the release profile, as `wmbxl.hashing.hash_tokens` does."""
-    value = seed ^ np.uint64(end - start)
+    value = absorb(seed, np.uint64(end - start))
     for at in range(start, end, 8):
         word = word_at(data, at, end)
         value = absorb(value, lower_word(word) if release else word)
@@ -599,7 +599,7 @@ def small_sigma(data: Array, at: int, end: int) -> int:
 
 
 @jit
-def lower_capitals(data: Array, offsets: Array, small: Array, out: Array, words: Array) -> int:
+def lower_capitals(data: Array, offsets: Array, small: Array, out: Array, words: Array, place: Array) -> int:
     """Make the capitals outside ASCII small, and find the words for which that takes Python.
 
     A word ends at ASCII white space, which never decides how a letter is lower-cased, so that lower-casing the
@@ -613,16 +613,20 @@ def lower_capitals(data: Array, offsets: Array, small: Array, out: Array, words:
         A copy of `data` that receives the small letters; or empty, to ask whether there is any capital.
     words : int64 array of shape (most, 3)
         Receives document, first byte, byte after the last.
+    place : int64 array of shape (2,)
+        The document and the byte to go on from: zeros at first. When all is done, the number of documents.
 
     Returns
     -------
     int
-        How many words there are; if that is more than `words` holds, call again with more room. For an empty `out`,
-        whether there is any capital.
+        How many words there are; if `words` is full there may be more: call again. For an empty `out`, whether there
+        is any capital.
     """
     count = 0
-    for doc in range(len(offsets) - 1):
-        at, end, beyond = offsets[doc], offsets[doc + 1], 0
+    while place[0] < len(offsets) - 1:
+        doc = place[0]
+        end, beyond = offsets[doc + 1], place[1]
+        at = offsets[doc] if offsets[doc] > beyond else beyond
         while at < end:
             step = WIDTH if at + WIDTH <= len(data) else 1
             leads = leads_of_more(data, at) if step == WIDTH else np.uint64(data[at] >= 0xC2)
@@ -647,10 +651,13 @@ def lower_capitals(data: Array, offsets: Array, small: Array, out: Array, words:
                     start -= 1
                 while beyond < end and not blank_byte(data[beyond]):
                     beyond += 1
-                if count < len(words):
-                    words[count, 0], words[count, 1], words[count, 2] = doc, start, beyond
+                words[count, 0], words[count, 1], words[count, 2] = doc, start, beyond
                 count += 1
+                if count == len(words):
+                    place[1] = beyond
+                    return count
             at += step
+        place[0], place[1] = doc + 1, 0
     return count
 
 
@@ -913,16 +920,15 @@ def find_worst(rows: Array, head: int) -> int:
 
 @jit
 def take_sample(
-    begin: int, found: Array, shift: Array, points: Array, hashes: Array, numbers: Array, owner_bounds: Array,
+    begin: int, found: Array, points: Array, hashes: Array, numbers: Array, owner_bounds: Array,
     owners: Array, gram_lengths: Array, lengths: int, cap: int, sample: Sample, used: Array,
 ) -> int:  # fmt: skip
     """Put the matches from number `begin` on into the sample, as far as they belong to it.
 
     Parameters
     ----------
-    found : int64 array of shape (matches, 4), as `find_matches` leaves it
-    shift : int64 array
-        What to add to a match's bytes, for each document, so that they are those of the batch.
+    found : int64 array of shape (matches, 4)
+        As `find_matches` leaves it, but with bytes of the batch.
     points : int64 array of shape (matches, 2)
         First code point of each match and the one after the last.
     hashes : uint64 array
@@ -972,7 +978,7 @@ def take_sample(
                 sample.fresh[used[1]] = at
                 used[1] += 1
             rows[at, SOURCE] = -1 - doc
-            rows[at, FIRST], rows[at, STOP] = found[i, 2] + shift[doc], found[i, 3] + shift[doc]
+            rows[at, FIRST], rows[at, STOP] = found[i, 2], found[i, 3]
             if filled[entry] == cap:
                 worst[entry] = find_worst(rows, head[entry])
                 sample.limit[entry] = HIGHEST - rows[worst[entry], PRIORITY]

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from wmbxl import kernels
 from wmbxl.batches import Batch, as_arrays
-from wmbxl.folding import Folded, places
+from wmbxl.folding import Folded
 from wmbxl.index import ProbeIndex
 from wmbxl.kernels import END, ENTRY, FIRST, GRAM, HIGHEST_BIT, PRIORITY, ROW, SOURCE, START, STOP
 from wmbxl.tally import EVIDENCE
@@ -40,23 +40,19 @@ class EvidenceSample:
         Parameters
         ----------
         found : int64 array of shape (matches, 4)
-            From `wmbxl.kernels.find_matches`. Bytes in documents that moved are changed.
+            From `wmbxl.kernels.find_matches`. Its bytes become those of the batch.
         hashes : uint64 array
             xxh64 of the batch's documents.
         """
         if not self.cap:
             return
-        points, shift = np.empty((len(found), 2), dtype=np.int64), batch.offsets - folded.offsets
+        points = np.empty((len(found), 2), dtype=np.int64)
         kernels.steps().code_points(folded.data, folded.offsets, found, points)
-        if folded.moved.any():
-            for doc in np.unique(found[folded.moved[found[:, 0]], 0]).tolist():
-                here = found[:, 0] == doc
-                points[here], spans = places(batch, doc, points[here])
-                found[here, 2:] = spans - shift[doc]
+        found[:, 2:], points = folded.original(found[:, 0], found[:, 2:], points)
         arrays, done = self.index.arrays, 0
         while True:
             done = kernels.steps().take_sample(
-                done, found, shift, points, hashes, batch.rows, arrays["owner_bounds"], arrays["owners"],
+                done, found, points, hashes, batch.rows, arrays["owner_bounds"], arrays["owners"],
                 self.index.gram_lengths, len(self.index.ns), self.cap, self.sample, self.used,
             )  # fmt: skip
             if done == len(found):

@@ -29,6 +29,8 @@ Array = np.ndarray[Any, Any]
 EVIDENCE_CAP = 20
 MATCHES_HELD = 1 << 16  # matches taken from the kernel at a time
 FEW_MATCHES = 1 << 13  # the same where it is plain Python
+# Where a match, and each problem that owns it, take as long as so many bytes of text if the kernels are plain Python.
+BYTES_PER_MATCH, BYTES_PER_OWNER = 32, 16
 SKETCH_HELD = 1 << 16  # hashes of documents, before all but the smallest are dropped
 
 
@@ -173,14 +175,13 @@ class _Counter:
         self.evidence.describe(batch)
 
     def _find(self, folded: Folded, state: Array) -> int:
-        """Find matches; return how many. Where there are many, it pays to compile."""
+        """Find matches; return how many."""
         found = self.found[:FEW_MATCHES] if tiers.scan.bytes_left else self.found
-        count = kernels.steps().find_matches(
-            folded.data, folded.offsets, self.tables, state, self.scratch, self.totals, found
+        return int(
+            kernels.steps().find_matches(
+                folded.data, folded.offsets, self.tables, state, self.scratch, self.totals, found
+            )
         )
-        if count > FEW_MATCHES // 2:
-            tiers.scan.bytes_left = 0
-        return int(count)
 
     def _put_in_sketch(self, hashes: Array) -> None:
         """Keep the smallest hashes; sorted only when many have come together."""
@@ -195,6 +196,10 @@ class _Counter:
 
     def _count(self, batch: Batch, folded: Folded, found: Array, hashes: Array) -> None:
         arrays = self.index.arrays
+        if tiers.scan.bytes_left:
+            bounds, grams = arrays["owner_bounds"], found[:, 1]
+            owners = int((bounds[grams + 1] - bounds[grams]).sum())
+            tiers.scan.compiles(BYTES_PER_MATCH * len(found) + BYTES_PER_OWNER * owners)
         kernels.steps().count_matches(
             found, self.documents, arrays["owner_bounds"], arrays["owners"], self.index.gram_lengths,
             len(self.index.ns), self.counts, self.used,

@@ -10,7 +10,6 @@ from __future__ import annotations
 from wmbxl import compiled
 
 MB = 1 << 20
-LONGEST = 8 * MB  # what is longer goes to the kernels, which need less memory for it
 
 
 class Tier:
@@ -22,24 +21,26 @@ class Tier:
         Its name, or that of one that is compiled with it.
     bytes_first : int
         Of such work, done by Python.
+    longest : int
+        Bytes at a time. What is longer goes to the kernels, which need less memory for it.
     """
 
-    def __init__(self, kernel: str, bytes_first: int) -> None:
-        self.kernel = kernel
+    def __init__(self, kernel: str, bytes_first: int, longest: int) -> None:
+        self.kernel, self.longest = kernel, longest
         self.bytes_first = self.bytes_left = bytes_first
 
     def compiles(self, size: int) -> bool:
         """Take work of `size` bytes into account; whether it is for the kernel."""
         untouched = self.bytes_left == self.bytes_first
-        if size > min(LONGEST, self.bytes_left) or (untouched and compiled.is_kept(self.kernel)):
+        if size > min(self.longest, self.bytes_left) or (untouched and compiled.is_kept(self.kernel)):
             self.bytes_left = 0
             return True
         self.bytes_left -= size
         return False
 
 
-scan = Tier("find_matches", 1 * MB)
-json = Tier("find_texts", 32 * MB)
-columns = Tier("are_utf8", 32 * MB)
-letters = Tier("lower_capitals", 8 * MB)
+scan = Tier("find_matches", 1 * MB, 1 * MB)
+json = Tier("find_texts", 32 * MB, 8 * MB)
+columns = Tier("are_utf8", 32 * MB, 8 * MB)
+letters = Tier("lower_capitals", 8 * MB, 2 * MB)
 ALL = (scan, json, columns, letters)
