@@ -30,9 +30,9 @@ import yaml
 from distributed import Client
 
 import wmbxl
-from benchmarks.figures import Figure, Target, at_least, at_most, clean_up_when_terminated
+from benchmarks.figures import Figure, Target, at_least, at_most, clean_up_when_terminated, json_file
 from tests.clusters import slurm
-from tests.s3 import Faults, Proxy, Server, served
+from tests.s3 import Faults, Proxy, Server, missing, served
 from tests.support import TABLES, make_benchmark, write_corpus
 from wmbxl import clusters
 from wmbxl.watch import Watch
@@ -201,8 +201,10 @@ def main() -> None:
         parser.add_argument(f"--{name}", type=int, default=most)
     parser.add_argument("--minutes", type=float, default=30, help="no more faults after this time")
     parser.add_argument("--quick", action="store_true", help="tiny sizes, to see that it runs")
-    parser.add_argument("--json", type=Path, help="write the figures here")
+    parser.add_argument("--json", type=json_file, help="write the figures here")
     given = parser.parse_args()
+    if reason := missing():
+        parser.error(reason)
     if given.scancels and (reason := slurm.missing()):
         parser.error(f"{reason}; or do without:  --scancels 0")
     clean_up_when_terminated()
@@ -211,7 +213,7 @@ def main() -> None:
         with served(home) as server:
             figures = measure(given, Path(folder), server)
     for figure in figures:
-        print(figure.row())
+        print(figure.row(judged=not given.quick))
     if given.json:
         given.json.write_text(json.dumps({"chaos": [figure.as_json() for figure in figures]}, indent=1))
 

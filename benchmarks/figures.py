@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import argparse
 import os
 import platform
 import signal
 import statistics
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 from wmbxl.__about__ import __version__
+from wmbxl.errors import WmbxlError
 
 MB = 1e6
 
@@ -52,12 +55,29 @@ class Figure:
     unit: str = ""
     target: Target | None = None
 
-    def row(self) -> str:
-        beside = f"   {self.target.verdict(self.value):6} ({self.target})" if self.target else ""
+    def row(self, judged: bool = True) -> str:
+        beside = f"   {self.target.verdict(self.value):6} ({self.target})" if self.target and judged else ""
         return f"{self.name:>52} {self.value:12,.2f} {self.unit:8}{beside}".rstrip()
 
     def as_json(self) -> dict[str, Any]:
         return {**asdict(self), "verdict": self.target.verdict(self.value) if self.target else None}
+
+
+def json_file(given: str) -> Path:
+    """Return where to write figures, for argparse, which is to say before anything is measured that it can't be."""
+    path = Path(given)
+    if not path.parent.is_dir():
+        raise argparse.ArgumentTypeError(f"there is no folder {path.parent}")
+    return path
+
+
+@contextmanager
+def told_by(parser: argparse.ArgumentParser) -> Iterator[None]:
+    """Tell what is wrong with the input as argparse tells what is wrong with options."""
+    try:
+        yield
+    except WmbxlError as error:
+        parser.error(str(error))
 
 
 def clean_up_when_terminated() -> None:

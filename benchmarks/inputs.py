@@ -16,6 +16,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 import wmbxl
+from benchmarks.figures import json_file
+from wmbxl.plan import check_fields
 from wmbxl.streams import zstd
 
 _VOCABULARY = [f"w{i}" for i in range(3000)]
@@ -102,17 +104,19 @@ def made(documents: int, problems: int, words: int) -> tuple[list[str], wmbxl.Be
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--corpus", help="files of real text, in any format that wmbxl reads")
-    parser.add_argument("--text-field", default="text", help="of the corpus")
+    parser.add_argument("--corpus-text-field", default="text", help="as for wmbxl audit")
     parser.add_argument("--benchmark", help="problems, as for wmbxl audit")
-    parser.add_argument("--quick", action="store_true", help="tiny sizes, to see that it runs")
-    parser.add_argument("--json", type=Path, help="write the figures here")
+    parser.add_argument("--id-field", default="problem_id", help="of the problems")
+    parser.add_argument("--quick", action="store_true", help="tiny sizes, to see that it runs; figures mean nothing")
+    parser.add_argument("--json", type=json_file, help="write the figures here")
 
 
 def from_options(given: argparse.Namespace, folder: Path) -> Inputs:
     texts, benchmark = made(20, 10, 200) if given.quick else made(3000, 2000, 1500)
     if given.benchmark:
-        benchmark = wmbxl.read_benchmark(given.benchmark)
+        benchmark = wmbxl.read_benchmark(given.benchmark, id_field=given.id_field)
     if given.corpus:
-        bag = wmbxl.Corpus("c", given.corpus, text_field=given.text_field).to_bag()
-        texts = bag.pluck("text").compute(scheduler="sync")
+        corpus = wmbxl.Corpus("given", given.corpus, text_field=given.corpus_text_field)
+        check_fields(corpus)
+        texts = corpus.to_bag().pluck("text").compute(scheduler="sync")
     return Inputs(folder, texts, benchmark, given.quick)

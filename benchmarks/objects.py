@@ -11,9 +11,9 @@ import tempfile
 import time
 from pathlib import Path
 
-from benchmarks.figures import MB, Figure, at_most, clean_up_when_terminated
+from benchmarks.figures import MB, Figure, at_most, clean_up_when_terminated, json_file
 from benchmarks.pieces import COUNTS, cost
-from tests.s3 import Server, served
+from tests.s3 import Server, missing, served
 
 AT_ONCE = 1000  # objects written at a time
 
@@ -67,8 +67,10 @@ def measure(folder: Path, server: Server, count: int) -> list[Figure]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--counts", default=",".join(map(str, COUNTS)), help="numbers of objects")
-    parser.add_argument("--json", type=Path, help="write the figures here")
+    parser.add_argument("--json", type=json_file, help="write the figures here")
     given = parser.parse_args()
+    if reason := missing():
+        parser.error(reason)
     clean_up_when_terminated()
     figures: list[Figure] = []
     with tempfile.TemporaryDirectory() as folder:

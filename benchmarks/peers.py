@@ -1,6 +1,6 @@
 """wmbxl beside its peers, on the same files.
 
-    python -m benchmarks.peers [--python PATH] [--corpus 'GLOB' --text-field F] [--benchmark FILE] [--json FILE]
+    python -m benchmarks.peers [--python PATH] [--corpus GLOB --corpus-text-field F] [--benchmark FILE] [--json FILE]
 
 Each peer gets a virtual environment of its own in a temporary folder, so this needs pip and a network. Some need
 Python 3.12 or later: `--python` says where one is, else python3.14, python3.13 and python3.12 are tried. The corpus is

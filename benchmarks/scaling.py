@@ -94,9 +94,9 @@ def measure(inputs: Inputs) -> list[Figure]:
     return [
         Figure("two processes ÷ one, scan alone, lowest", min(plain)),
         Figure("two processes ÷ one, scan alone, highest", max(plain)),
-        Figure(f"audit of {inputs.size * copies * CORPORA / MB:,.0f} MB, one worker", small, "s"),
-        Figure(f"audit of {size:,.0f} MB, one worker", one, "s"),
-        Figure(f"audit of {size:,.0f} MB, two workers", two, "s"),
+        Figure(f"small audit ({inputs.size * copies * CORPORA / MB:,.0f} MB), one worker", small, "s"),
+        Figure(f"large audit ({size:,.0f} MB), one worker", one, "s"),
+        Figure(f"large audit ({size:,.0f} MB), two workers", two, "s"),
         Figure("two workers", size / two, "MB/s"),
         Figure("two workers ÷ one, CPU of all processes", two_cpu / one_cpu),
         Figure("two workers ÷ one, whole audit", one / two, "", at_least(1.8, 1.95)),

