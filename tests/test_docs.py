@@ -39,6 +39,7 @@ EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 NOTEBOOKS = sorted((ROOT / "examples").glob("*.ipynb"))
 # Options of other programs that pages mention.
 FOREIGN = {
+    "--quick",
     "--python",
     "--counts",
     "--group",
