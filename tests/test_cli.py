@@ -65,6 +65,26 @@ def test_audit_tells_what_a_person_needs(place: Path) -> None:
     assert "80 documents" in progress
 
 
+@pytest.mark.parametrize("name", ["empty.jsonl", "empty.jsonl.zst"])
+def test_a_corpus_without_a_document_is_told(place: Path, tmp_path: Path, name: str) -> None:
+    (tmp_path / name).touch()
+    done = run(
+        "audit", "--benchmark", str(place / "problems.jsonl"), "--corpus", f"made={tmp_path / name}", "--workers", "1",
+        "--out", str(tmp_path / "run"),
+    )  # fmt: skip
+    assert "no document was read from made" in " ".join(done.stdout.split())
+    assert "-1" not in done.stdout
+    assert done.returncode == (0 if name == "empty.jsonl" else 3)  # zstd promises a frame
+
+
+@pytest.mark.parametrize("out", ["{place}/problems.jsonl", "{place}/problems.jsonl/run", "/proc/nowhere/run"])
+def test_an_out_that_can_be_no_folder_is_told(place: Path, out: str) -> None:
+    done = run(*audit_args(place, Path(out.format(place=place))))
+    assert done.returncode == 2
+    assert "no folder can be made there" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
 def test_the_wheel_of_settings_in_yaml_gives_the_same(place: Path, tmp_path: Path) -> None:
     settings = {
         "benchmark": str(place / "problems.jsonl"),

@@ -102,10 +102,26 @@ def test_a_broken_first_record_does_not_take_its_neighbours_along() -> None:
 
 
 @pytest.mark.parametrize(
+    ("head", "url", "kind"),
+    [
+        (b"ORCID a b c\n", "a.txt", "text"),
+        (b"PARENTS: a b c\n\x0c\x1f", "a.tex", "text"),
+        (b"y" * 256 + b"mustard\n", "a.md", "text"),
+        (b'{"text": "' + b"y" * 246 + b' mustard"}\n', "a.jsonl", "lines"),
+        ("\u3000\n".encode(), "a.txt", "text"),
+        (b"\x1c", "a.tex", "text"),
+        (b"\n", "a.txt", "text"),
+    ],
+)
+def test_what_only_begins_like_another_format_is_read(head: bytes, url: str, kind: str) -> None:
+    assert detect(head, url).kind == kind
+
+
+@pytest.mark.parametrize(
     ("head", "url", "reason"),
     [
         (b"PK\x03\x04rest", "a.jsonl", "refused_zip"),
-        (b"\0" * 257 + b"ustar", "a.jsonl", "refused_tar"),
+        (b"\0" * 257 + b"ustar\0" + b"00", "a.jsonl", "refused_tar"),
         (b"7z\xbc\xaf\x27\x1c", "a", "refused_7z"),
         (b"Rar!\x1a\x07", "a", "refused_rar"),
         (b"\x04\x22\x4d\x18", "a", "refused_lz4"),
@@ -114,8 +130,8 @@ def test_a_broken_first_record_does_not_take_its_neighbours_along() -> None:
         (b"WARC/1.0\r\n", "a.jsonl", "refused_warc"),
         (b"%PDF-1.7", "a.txt", "refused_pdf"),
         (b"Obj\x01", "a", "refused_avro"),
-        (b"ORC", "a", "refused_orc"),
-        (b"PARE", "a.parquet", "refused_encrypted_parquet"),
+        (b"ORC\x08\x03", "a", "refused_orc"),
+        (b"PARE\x15\x00", "a.parquet", "refused_encrypted_parquet"),
         (b"\x89HDF\r\n\x1a\n", "a", "refused_hdf5"),
         (b"SQLite format 3\x00", "a", "refused_sqlite"),
         (b"\x93NUMPY", "a", "refused_numpy"),

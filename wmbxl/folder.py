@@ -58,13 +58,16 @@ class RunFolder:
 
     def write(self, name: str, data: bytes, new: bool = False) -> None:
         """Write a file atomically; with `new`, a store may keep one that somebody else wrote in the meantime."""
-        with self._place(name, "written") as (filesystem, path):
-            if stores.is_local(filesystem):
-                _write_local(Path(path), data)
-            elif new:
-                stores.put_new(filesystem, path, data)
-            else:  # an object appears when its last byte has arrived
-                stores.retry(filesystem.pipe_file, path, data)
+        try:
+            with self._place(name, "written") as (filesystem, path):
+                if stores.is_local(filesystem):
+                    _write_local(Path(path), data)
+                elif new:
+                    stores.put_new(filesystem, path, data)
+                else:  # an object appears when its last byte has arrived
+                    stores.retry(filesystem.pipe_file, path, data)
+        except (FileNotFoundError, NotADirectoryError) as error:
+            raise self._no_folder(error) from error
 
     def read(self, name: str) -> bytes:
         """Read a file.
@@ -83,6 +86,9 @@ class RunFolder:
                 "of it, and with all its files"
             ) from None
 
+    def _no_folder(self, error: OSError) -> UsageError:
+        return UsageError(f"{self.url}: no folder can be made there ({error.strerror}): name another one")
+
     def exists(self, name: str) -> bool:
         """Whether a file is there."""
         with self._place(name, "looked for") as (filesystem, path):
@@ -96,6 +102,8 @@ class RunFolder:
                 names = stores.retry(filesystem.ls, path, detail=False)
         except FileNotFoundError:
             return set()
+        except NotADirectoryError as error:
+            raise self._no_folder(error) from error
         return {Path(name).stem for name in names if str(name).endswith(".arrow")}
 
     def clear(self) -> None:

@@ -27,9 +27,10 @@ _SUFFIXES: dict[str, Codec] = {
 }  # fmt: skip
 
 _UNPACK = "unpack it and name the files inside"
+_BINARY = rb"[\x00-\x08\x0e-\x1a]"  # no text has it: some formats begin with letters that a text may begin with
 _REFUSED: tuple[tuple[str, re.Pattern[bytes], str, str], ...] = (
     ("zip", re.compile(rb"PK(\x03\x04|\x05\x06|\x07\x08)"), "a zip archive", _UNPACK),
-    ("tar", re.compile(rb".{257}ustar", re.S), "a tar archive", _UNPACK),
+    ("tar", re.compile(rb".{257}ustar(\x00|  \x00)", re.S), "a tar archive", _UNPACK),
     ("7z", re.compile(rb"7z\xbc\xaf\x27\x1c"), "a 7z archive", _UNPACK),
     ("rar", re.compile(rb"Rar!\x1a\x07"), "a rar archive", _UNPACK),
     ("lz4", re.compile(rb"\x04\x22\x4d\x18"), "lz4-compressed", "recompress it with zstd"),
@@ -38,8 +39,8 @@ _REFUSED: tuple[tuple[str, re.Pattern[bytes], str, str], ...] = (
     ("warc", re.compile(rb"WARC/\d"), "a WARC archive", "extract its text into JSONL or Parquet first"),
     ("pdf", re.compile(rb"%PDF-"), "a PDF", "extract its text first"),
     ("avro", re.compile(rb"Obj\x01"), "Avro", "convert it to Parquet"),
-    ("orc", re.compile(rb"ORC"), "ORC", "convert it to Parquet"),
-    ("encrypted_parquet", re.compile(rb"PARE"), "encrypted Parquet", "decrypt it first"),
+    ("orc", re.compile(rb"ORC(?=.*" + _BINARY + rb")", re.S), "ORC", "convert it to Parquet"),
+    ("encrypted_parquet", re.compile(rb"PARE(?=.*" + _BINARY + rb")", re.S), "encrypted Parquet", "decrypt it first"),
     ("hdf5", re.compile(rb"\x89HDF\r\n"), "HDF5", "convert it to Parquet"),
     ("sqlite", re.compile(rb"SQLite format 3\x00"), "an SQLite database", "export its text as JSONL"),
     ("numpy", re.compile(rb"\x93NUMPY"), "a NumPy array", "export its text as JSONL"),
@@ -140,7 +141,7 @@ def detect(head: bytes, url: str) -> Format:
     if stem(url).endswith(_TABLE_SUFFIXES):
         raise Unreadable("refused_csv", f"{url}: CSV as a corpus is refused: convert it to JSONL or Parquet")
     kind = _json_kind(text)
-    if named_text(url) and (kind != "lines" or text.lstrip()[:1] not in ("", "{") or text.lstrip()[:2] == "{}"):
+    if named_text(url) and (kind != "lines" or text.lstrip()[:1] != "{" or text.lstrip()[:2] == "{}"):
         return Format("text", encoding)
     if kind is None and not named_records(url):
         raise Unreadable(

@@ -46,9 +46,14 @@ def status(info: Mapping[str, Any]) -> str:
     return "Complete: every byte of every corpus was read."
 
 
-def without_field(info: Mapping[str, Any]) -> Iterator[str]:
-    """Yield a sentence for every corpus with pieces in which no record has the text field."""
+def doubts(info: Mapping[str, Any]) -> Iterator[str]:
+    """Yield a sentence for every corpus without a document, or with pieces in which no record has the text field."""
     for corpus in info["corpora"]:
+        if not corpus["documents"]:
+            yield (
+                f"no document was read from {corpus['name']}, so nothing is known of it. Is it the right path, and was "
+                "everything downloaded?"
+            )
         if corpus["pieces_without_field"]:
             yield (
                 f"in {corpus['pieces_without_field']:,} piece(s) of {corpus['name']} no record has the field "

@@ -19,7 +19,7 @@ from wmbxl.folder import REPORT, RunFolder
 from wmbxl.records import GAPS
 from wmbxl.units import duration, percent, size
 from wmbxl.watch import Watch
-from wmbxl.words import SKIPPED, status, without_field
+from wmbxl.words import SKIPPED, doubts, status
 
 console = Console()
 progress_console = Console(stderr=True)
@@ -119,7 +119,7 @@ def _say_status(info: dict[str, Any]) -> None:
     word, _, rest = status(info).partition(" ")
     colour = "red" if word.startswith("Incomplete") else "green"
     console.print(Text.assemble((word, f"bold {colour}"), f" {rest}"))
-    for sentence in without_field(info):
+    for sentence in doubts(info):
         console.print(Text.assemble(("Look at this:", "bold yellow"), f" {sentence}"))
 
 
@@ -167,7 +167,7 @@ def _corpora(info: dict[str, Any]) -> Table:
             f"{corpus['shards']:,}",
             f"{corpus['documents']:,}",
             f"{corpus['tokens']:,}",
-            size(corpus["file_bytes"] - corpus["unread_bytes"]),
+            size(max(0, corpus["file_bytes"] - corpus["unread_bytes"])),  # of a file without bytes one is missing
             unread,
         )
     return table

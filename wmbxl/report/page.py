@@ -25,7 +25,7 @@ from wmbxl.report.style import DARK, LIGHT
 from wmbxl.stats.study import Analysis
 from wmbxl.tables import show
 from wmbxl.units import percent, size
-from wmbxl.words import SKIPPED, status, without_field
+from wmbxl.words import SKIPPED, doubts, status
 
 
 @dataclass(frozen=True)
@@ -90,7 +90,7 @@ def render(audit: Audit, n: int | None = None, channel: str | None = None, analy
         n=n,
         channel=channel,
         status=status(audit.info),
-        warnings=list(without_field(audit.info)),
+        warnings=list(doubts(audit.info)),
         gaps=list(_gaps(audit.info)),
         numbers=frames.sensitivity(audit, channel).set_index("n").loc[n].to_dict(),
         problems=problems,
