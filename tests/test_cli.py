@@ -85,6 +85,23 @@ def test_an_out_that_can_be_no_folder_is_told(place: Path, out: str) -> None:
     assert "Traceback" not in done.stderr
 
 
+def test_ctrl_c_that_leads_to_another_error_is_told_as_such(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in a cluster that is just starting."""
+
+    def interrupted(*_: object, **__: object) -> None:
+        try:
+            raise KeyboardInterrupt
+        finally:
+            raise AssertionError("Status.init")
+
+    monkeypatch.setattr("wmbxl.cli.auditing.run_audit", interrupted)
+    done = invoke(*audit_args(place, place / "stopped"))
+    assert done.exit_code == 130
+    assert "run the same command again" in done.output
+    monkeypatch.setattr("wmbxl.cli.auditing.run_audit", lambda *_, **__: 1 / 0)
+    assert isinstance(invoke(*audit_args(place, place / "failed")).exception, ZeroDivisionError)
+
+
 def test_the_wheel_of_settings_in_yaml_gives_the_same(place: Path, tmp_path: Path) -> None:
     settings = {
         "benchmark": str(place / "problems.jsonl"),

@@ -57,9 +57,18 @@ class _Group(click.Group):
             if isinstance(error, Interrupted):
                 click.echo(f"Resume it:  {shlex.join(['wmbxl', *sys.argv[1:]])}", err=True)
             sys.exit(2 if isinstance(error, UsageError) else 1)
-        except KeyboardInterrupt:
+        except BaseException as error:
+            if not _stopped(error):
+                raise
             click.echo("Stopped. What is done is kept: run the same command again to go on.", err=True)
             sys.exit(130)
+
+
+def _stopped(error: BaseException | None) -> bool:
+    """Whether Ctrl-C led to an error; in a cluster that is just starting, it leads to others."""
+    while error and not isinstance(error, KeyboardInterrupt):
+        error = error.__context__
+    return error is not None
 
 
 @click.group(cls=_Group)
