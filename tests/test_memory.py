@@ -66,7 +66,7 @@ def test_flat_in_the_shard_and_in_the_hits(tmp_path: Path, hits: bool) -> None:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the peak is read from /proc")
-@pytest.mark.parametrize("kind", ["line", "token", "words", "turkish"])
+@pytest.mark.parametrize("kind", ["line", "token", "words", "turkish", "fields"])
 def test_bounded_by_the_longest_line(tmp_path: Path, kind: str) -> None:
     size = 64 * MB
     path = tmp_path / "long.jsonl"
@@ -75,6 +75,8 @@ def test_bounded_by_the_longest_line(tmp_path: Path, kind: str) -> None:
         path.write_bytes(b'{"text": "' + (text.replace("\\", "\\\\").encode() * (size // len(text))) + b'"}\n')
     elif kind == "token":
         path.write_bytes(as_jsonl(["x" * (5 * MB), "a " + "y" * (size - 10) + " b"]))
+    elif kind == "fields":
+        path.write_bytes(b'{"text": "word", "more": [' + b'{"a": [1, {"b": null}]}, ' * (size // 25) + b"0]}\n")
     elif kind == "turkish":  # with a match behind letters that change their length
         path.write_bytes(
             as_jsonl(["İstanbul güzel bir şehir " * (size // 28) + make_documents(make_benchmark(), 2, 1)[0]])
@@ -82,6 +84,6 @@ def test_bounded_by_the_longest_line(tmp_path: Path, kind: str) -> None:
     else:
         path.write_bytes(b'{"text": "word"}\n' * 200_000)
     grown, documents, _ = peak(tmp_path, path)
-    assert documents == {"line": 1, "token": 2, "words": 200_000, "turkish": 1}[kind]
+    assert documents == {"line": 1, "token": 2, "words": 200_000, "turkish": 1, "fields": 1}[kind]
     bound = 96 * MB if kind == "words" else 4 * path.stat().st_size + 64 * MB
     assert grown < bound, f"{grown / MB:.0f} MB"

@@ -108,8 +108,9 @@ class Account:
         Whether there is a fault in a file of unknown size, so that nobody can say how much was lost.
     names : set of str
         Fields seen in records that lack the text field.
-    fields : set of str
-        Fields of the piece's first record, or of its schema.
+    fields : set of str or None
+        Fields of the piece's first record, or of its schema, if anybody wants to know: a scan doesn't, since a record
+        may be long.
     consumed : callable
         Returns how many bytes of the file have been read so far; an estimate, for progress.
     """
@@ -124,7 +125,7 @@ class Account:
     fault: Unreadable | None = None
     unsized: bool = False
     names: set[str] = field(default_factory=set)
-    fields: set[str] = field(default_factory=set)
+    fields: set[str] | None = None
     consumed: Callable[[], int] = lambda: 0
 
     def skip(self, reason: str, size: int) -> None:

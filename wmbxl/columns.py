@@ -123,7 +123,8 @@ class _Readable:
 
 def _columns(schema: pa.Schema, options: ReadOptions, account: Account, rows: int) -> list[str] | None:
     """Return the columns to read; None, and an account of it, if the text field isn't there."""
-    account.fields.update(column_names(schema))
+    if account.fields is not None:
+        account.fields.update(column_names(schema))
     wanted = [options.text_field, *([options.id_field] if options.id_field else [])]
     for name in wanted:
         column = name if name in schema.names else name.split(".")[0]

@@ -8,7 +8,6 @@ process, since the kernels have to be compiled (see `tiers`).
 from __future__ import annotations
 
 import bisect
-import contextlib
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -196,8 +195,8 @@ class _Builder:
             spans, places = spans[kept], places[kept]
         first = self.account.records
         part = _Part(records.data, np.arange(first, first + len(spans)), spans, places, records.compiled)
-        if len(part) and first == 0:
-            self._note_fields(part.record_without_text(0))
+        if self.account.fields is not None and len(part) and first == 0:
+            self.account.fields.update(_fields_of(part.record_without_text(0)))
         self.account.records += len(part)
         self.account.decoded += part.size
         if not plain:
@@ -205,11 +204,6 @@ class _Builder:
             part = self._read_slowly(part, slow)
         self.account.documents += len(part)
         return part
-
-    def _note_fields(self, record: bytes) -> None:
-        with contextlib.suppress(Skip):
-            value = parse_json(record).value
-            self.account.fields.update(field_names(value) if isinstance(value, dict) else ())
 
     def _read_slowly(self, part: _Part, slow: Array) -> _Part:
         """Have a parser look for the texts of the records `slow`, and leave out those that have none."""
@@ -356,3 +350,12 @@ def _id(record: bytes, field: str) -> str | None:
 
 def _array(data: bytes) -> Array:
     return np.frombuffer(data, dtype=np.uint8)
+
+
+def _fields_of(record: bytes) -> Iterable[str]:
+    """Return the dotted names of a record's fields; none of what isn't a JSON object."""
+    try:
+        value = parse_json(record).value
+    except Skip:
+        return ()
+    return field_names(value) if isinstance(value, dict) else ()
