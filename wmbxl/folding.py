@@ -19,6 +19,7 @@ Array = np.ndarray[Any, Any]
 
 _WORDS_HELD = 1024
 _NOTHING = np.empty(0, dtype=np.uint8)
+_MOST_GROWTH = 2  # no letter takes more than three bytes for two when it is lower-cased
 _LETTER = np.dtype([("first", np.int64), ("size", np.uint8), ("points", np.uint8), ("before", np.uint8)])
 _BLANK = np.isin(np.arange(256), list(b"\t\n\v\f\r\x1c\x1d\x1e\x1f "))
 
@@ -157,29 +158,36 @@ def _lower_words(batch: Batch, data: Array, words: Iterable[Array]) -> Folded:
     """Lower-case the words that the kernel could not; `words` are document, first byte, byte after the last."""
     source, target = batch.data.data, data.data
     grown = np.zeros(len(batch) + 1, dtype=np.int64)
-    longer, letters = bytearray(), bytearray()  # for whole lines in Turkish: no object for each word or letter
-    done = 0
+    letters = bytearray()  # for whole lines in Turkish: no object for each of them
+    longer = np.empty(len(data) * _MOST_GROWTH + WIDTH, dtype=np.uint8)  # what is never touched costs nothing
+    done = size = 0
     for doc, start, end in itertools.chain.from_iterable(some.tolist() for some in words):
         text = str(source[start:end], "utf-8")
         word = text.lower().encode()
         if _resized().isdisjoint(text):
             target[start:end] = word
             continue
-        longer += target[done:start]
-        for letter in _resized_letters(text, len(longer)):
+        size = _put(longer, size, target[done:start])
+        for letter in _resized_letters(text, size):
             letters += letter
-        longer += word
+        size = _put(longer, size, word)
         done = end
         grown[doc + 1] += len(word) - (end - start)
     resized = np.frombuffer(letters, dtype=_LETTER)
     if not done:
         read_only(data)
         return Folded(data, batch.offsets, resized)
-    longer += target[done:]
-    longer += bytes(WIDTH)  # words may shrink, and the kernels look at 64 bytes at once
-    data, offsets = np.frombuffer(longer, dtype=np.uint8), batch.offsets + np.cumsum(grown)
+    size = _put(longer, size, target[done:])
+    size = _put(longer, size, bytes(WIDTH))  # words may shrink, and the kernels look at 64 bytes at once
+    data, offsets = longer[:size], batch.offsets + np.cumsum(grown)
     read_only(data, offsets)
     return Folded(data, offsets, resized)
+
+
+def _put(out: Array, at: int, part: memoryview | bytes) -> int:
+    """Write a part to ``out[at:]``; return the place behind it."""
+    out.data[at : at + len(part)] = part
+    return at + len(part)
 
 
 def _resized_letters(word: str, at: int) -> Iterator[bytes]:
