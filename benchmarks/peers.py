@@ -34,7 +34,7 @@ import orjson
 import psutil
 
 from benchmarks import inputs
-from benchmarks.figures import MB, machine
+from benchmarks.figures import MB, machine, told_by
 
 ROOT = Path(__file__).parents[1]
 SCRIPTS = Path(__file__).parent / "peer_scripts"
@@ -292,7 +292,8 @@ def main() -> None:
     given = parser.parse_args()
     about, rows = machine(), []
     with tempfile.TemporaryDirectory() as name:
-        used = inputs.from_options(given, Path(name))
+        with told_by(parser):
+            used = inputs.from_options(given, Path(name))
         print(", ".join(f"{key} {value}" for key, value in about.items()))
         print(used)
         print(f"{'':14} {'version':>12} {'MB/s CPU':>9} {'MB/s wall':>9} {'peak MB':>8} {'flagged':>8} {'shared':>7}")

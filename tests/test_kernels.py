@@ -188,6 +188,9 @@ def check_folding(texts: list[str]) -> None:
         part = folded.data[folded.offsets[doc] : folded.offsets[doc + 1]].tobytes().decode()
         assert part.lower() == text.lower()
         assert all(ord(char) < 0x80 or char.lower() == char for char in part)
+        first, bounds = folded.resized["first"], folded.offsets[doc : doc + 2]
+        resized = ((first >= bounds[0]) & (first < bounds[1])).any()
+        assert resized or [len(char.encode()) for char in part] == [len(char.encode()) for char in text]
     assert data.tobytes() == packed([text.encode() for text in texts])[0].tobytes()  # what was read stays
 
 

@@ -87,7 +87,7 @@ class RunFolder:
             ) from None
 
     def _no_folder(self, error: OSError) -> UsageError:
-        return UsageError(f"{self.url}: no folder can be made there ({error.strerror}): name another one")
+        return UsageError(f"{self.url}: no folder can be made there ({stores.last_word(error)}): name another one")
 
     def exists(self, name: str) -> bool:
         """Whether a file is there."""

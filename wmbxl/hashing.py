@@ -87,7 +87,7 @@ def _words(text: Array, at: Array, end: Array) -> Array:
 
 def hash_tokens(text: Array, start: Array, end: Array, seed: int) -> Array:
     """Hash the tokens ``text[start:end]``, which are lower-cased if they should be; uint64."""
-    # Were length and seed only added up, a few tokens with zero bytes would have the same hash under every seed.
+    # Were the length only xored with the seed, a few tokens with zero bytes would have the same hash under every seed.
     value = absorb(np.uint64(seed), (end - start).astype(np.uint64))
     longest = int((end - start).max(initial=0))
     for at in range(0, longest, 8):

@@ -290,10 +290,14 @@ def _all_grams(surfaces: _Surfaces, ns: Sequence[int], seed: int) -> list[_Grams
     """Return the n-grams of each n, or None if two of them have the same hash under this seed."""
     distinct = surfaces.first_of_kind
     token_hash = hashing.hash_tokens(surfaces.text, surfaces.starts[distinct], surfaces.ends[distinct], seed)
-    parts = [_grams(surfaces, token_hash[surfaces.kinds], n) for n in ns]
-    grams = [part for part in parts if part is not None]
-    hashes = np.concatenate([part.hashes for part in grams]) if grams else np.empty(0)
-    return grams if len(grams) == len(ns) and len(np.unique(hashes)) == len(hashes) else None
+    grams = []
+    for n in ns:
+        part = _grams(surfaces, token_hash[surfaces.kinds], n)
+        if part is None:
+            return None
+        grams.append(part)
+    hashes = np.concatenate([part.hashes for part in grams])
+    return grams if len(np.unique(hashes)) == len(hashes) else None
 
 
 def _tables(

@@ -379,7 +379,7 @@ def next_known(data: Array, edges: Array, i: int, last: int, inside: bool, table
 @merge
 def known_run(
     data: Array, edges: Array, i: int, last: int, available: int, inside: bool, tables: Tables
-) -> tuple[int, int, int, int]:  # fmt: skip
+) -> tuple[int, int, int, int]:
     """Follow the run of known q-grams around the sampled one at token `i`, through samples up to `last`.
 
     A window matches only if all its q-grams are known. Returns the first and the last window that may match among those

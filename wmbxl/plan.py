@@ -136,9 +136,9 @@ def check_fields(corpus: Corpus) -> None:
     names: set[str] = set()
     documents, with_text, with_id = 0, False, False
     for shard in shards[::step][:_SAMPLED]:
-        account = Account(fields=set())
+        account = Account(fields=names)
         batch = next(read(shard, account), None)
-        names |= account.names | (account.fields or set())
+        names |= account.names
         documents += account.documents
         with_text = (
             with_text or any(reason in account.skipped for reason in _TEXT_FIELD_THERE) or bool(account.documents)

@@ -46,6 +46,11 @@ def status(info: Mapping[str, Any]) -> str:
     return "Complete: every byte of every corpus was read."
 
 
+def bytes_read(corpus: Mapping[str, Any]) -> int:
+    """Return how many bytes of a corpus were read; of a file that has none but should, one counts as unread."""
+    return max(0, corpus["file_bytes"] - corpus["unread_bytes"])
+
+
 def doubts(info: Mapping[str, Any]) -> Iterator[str]:
     """Yield a sentence for every corpus without a document, or with pieces in which no record has the text field."""
     for corpus in info["corpora"]:

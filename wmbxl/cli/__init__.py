@@ -57,7 +57,7 @@ class _Group(click.Group):
             if isinstance(error, Interrupted):
                 click.echo(f"Resume it:  {shlex.join(['wmbxl', *sys.argv[1:]])}", err=True)
             sys.exit(2 if isinstance(error, UsageError) else 1)
-        except BaseException as error:
+        except (Exception, KeyboardInterrupt) as error:
             if not _stopped(error):
                 raise
             click.echo("Stopped. What is done is kept: run the same command again to go on.", err=True)

@@ -19,7 +19,7 @@ from wmbxl.folder import REPORT, RunFolder
 from wmbxl.records import GAPS
 from wmbxl.units import duration, percent, size
 from wmbxl.watch import Watch
-from wmbxl.words import SKIPPED, doubts, status
+from wmbxl.words import SKIPPED, bytes_read, doubts, status
 
 console = Console()
 progress_console = Console(stderr=True)
@@ -167,7 +167,7 @@ def _corpora(info: dict[str, Any]) -> Table:
             f"{corpus['shards']:,}",
             f"{corpus['documents']:,}",
             f"{corpus['tokens']:,}",
-            size(max(0, corpus["file_bytes"] - corpus["unread_bytes"])),  # of a file without bytes one is missing
+            size(bytes_read(corpus)),
             unread,
         )
     return table

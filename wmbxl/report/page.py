@@ -25,7 +25,7 @@ from wmbxl.report.style import DARK, LIGHT
 from wmbxl.stats.study import Analysis
 from wmbxl.tables import show
 from wmbxl.units import percent, size
-from wmbxl.words import SKIPPED, doubts, status
+from wmbxl.words import SKIPPED, bytes_read, doubts, status
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ def render(audit: Audit, n: int | None = None, channel: str | None = None, analy
         loader=PackageLoader("wmbxl.report", "page"), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
         lstrip_blocks=True,
     )  # fmt: skip
-    environment.filters |= {"size": size, "percent": percent, "cell": _cell}
+    environment.filters |= {"size": size, "percent": percent, "cell": _cell, "bytes_read": bytes_read}
     # Bokeh's figures refer to what stands before: their keys must keep their order.
     environment.policies["json.dumps_kwargs"] = {"ensure_ascii": False, "separators": (",", ":")}
     library, *_ = Resources(mode="inline", components=["bokeh"]).js_raw  # the rest sets the level of its log
